@@ -16,7 +16,7 @@ using ir::Transplant;
 using ir::ValueId;
 using Sequence = BackwardScanPlan::Sequence;
 
-// What the backward body reads of the forward part.
+// Finds what the backward body reads from the forward part.
 class Reads {
  public:
   Reads(const JointBody& joint, const Recomputable& again)
@@ -27,8 +27,8 @@ class Reads {
     for (ValueId v : joint.d_inputs) read(v);
   }
 
-  std::set<ValueId> values;          // to be handed in
-  std::set<std::size_t> recomputed;  // nodes on the way to them
+  std::set<ValueId> values;          // the values to pass in
+  std::set<std::size_t> recomputed;  // nodes that the backward body recomputes from them
 
  private:
   void read(ValueId root) {
@@ -53,7 +53,7 @@ class Reads {
   std::set<ValueId> seen_;
 };
 
-// The position of v among the inputs; their number where it is none.
+// The position of v among the inputs, or their number if it is not an input.
 std::size_t input_index(const ir::Graph& graph, ValueId v) {
   if (graph.value(v).node >= 0) return graph.inputs.size();
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -62,7 +62,7 @@ std::size_t input_index(const ir::Graph& graph, ValueId v) {
   return graph.inputs.size();
 }
 
-// The backward body, built input by input in the order of the plan.
+// Builds the backward body, input by input in the order of the plan.
 ir::Graph backward_body(const JointBody& joint, const BackwardScanPlan& plan, const Location& at) {
   const ir::Graph& from = joint.graph;
   ir::Graph body;
@@ -102,7 +102,7 @@ ir::Graph backward_body(const JointBody& joint, const BackwardScanPlan& plan, co
 
 std::string name_saved(const ir::Graph& graph, ValueId v) { return "saved." + graph.value(v).name; }
 
-// The forward body again, with what the plan saves as further outputs.
+// The forward body, with the values that the plan saves as further outputs.
 ir::Graph forward_body(const JointBody& joint, const std::vector<ValueId>& saved) {
   const ir::Graph& from = joint.graph;
   ir::Graph body;
@@ -118,7 +118,7 @@ ir::Graph forward_body(const JointBody& joint, const std::vector<ValueId>& saved
   return body;
 }
 
-// Makes the saved values results of the scan; returns them.
+// Adds the saved values to the results of the scan and returns them.
 std::vector<ValueId> hand_out(Builder& b, std::size_t index, const JointBody& joint, const std::vector<ValueId>& saved) {
   ir::Graph& g = b.graph();
   g.nodes[index].regions[0] = forward_body(joint, saved);
@@ -205,7 +205,7 @@ std::vector<OperandGradient> build_backward_scan(Builder& b, std::size_t index, 
   const Location at = g.nodes[index].at;
   const std::vector<ValueId> forward = g.nodes[index].inputs;
   ir::Graph body = backward_body(joint, plan, at);
-  if (body.outputs.empty()) return {};  // before the forward scan gets results that nothing would read
+  if (body.outputs.empty()) return {};  // return before the forward scan gets results that would never be read
   const std::vector<ValueId> saved = hand_out(b, index, joint, plan.saved());
 
   b.set_location(at);

@@ -27,7 +27,8 @@ bool has_errors(const std::vector<Diagnostic>& diagnostics) {
                      [](const Diagnostic& d) { return d.severity == Severity::kError; });
 }
 
-// One mistake may be found when a file is read and again when it is expanded; that a graph was not had follows from why.
+// Removes repeated diagnostics: a mistake may be found when a file is read and again when it is expanded, and an unreadable
+// graph is reported with its cause.
 std::vector<Diagnostic> without_repetition(std::vector<Diagnostic> diagnostics) {
   std::set<std::string> causes;
   for (const Diagnostic& d : diagnostics) {
@@ -72,7 +73,7 @@ ir::Graph expand_graph(const GraphRequest& request, std::vector<Diagnostic>* war
   const frontend::Definition* root =
       request.from_graphs ? library.load(request.path, request.at) : library.load_file(request.path);
   ir::Graph graph;
-  // Beyond syntax, and imports that never end, everything is looked for before anything is reported.
+  // After syntax errors and circular imports, compilation stops; all other mistakes are collected before any is reported.
   const auto stops = [](const Diagnostic& d) { return is_syntax_error(d) || d.code.rfind("E0218", 0) == 0; };
   if (root && std::none_of(diagnostics.begin(), diagnostics.end(), stops)) {
     graph = frontend::expand(library, *root, request, diagnostics);

@@ -23,11 +23,11 @@ struct TrainOptions {
   // nothing.
   std::string per;
   std::string optimizer = "sgd";                              // its op is sgd_update
-  std::vector<std::pair<std::string, Attribute>> attributes;  // of that op, where they are not its defaults
+  std::vector<std::pair<std::string, Attribute>> attributes;  // of that op, if they differ from its defaults
   std::set<std::string> undecayed;                            // parameters whose attributes l2 and weight_decay are 0
-  std::map<std::string, double> rate_factors;  // by parameter: what multiplies the learning rate; absent: nothing
-  double clip_global_norm = 0;                 // 0: none
-  double moving_average = 0;                   // the decay of a moving average of each parameter; 0: none
+  std::map<std::string, double> rate_factors;                 // by parameter: a factor of the learning rate; absent: 1
+  double clip_global_norm = 0;                                // 0: none
+  double moving_average = 0;                                  // the decay of a moving average of each parameter; 0: none
   // Which part of a step the program computes. If one update uses several batches, the first program adds the gradients of each
   // batch to slots, and a second one updates the parameters from them.
   enum class Part : std::uint8_t { kWhole, kGradients, kUpdate } part = Part::kWhole;

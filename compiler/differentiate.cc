@@ -17,14 +17,14 @@ using ir::TensorType;
 using ir::ValueId;
 
 using Flags = std::vector<char>;              // by value
-using Adjoints = std::map<ValueId, ValueId>;  // value -> its gradient so far
+using Adjoints = std::map<ValueId, ValueId>;  // by value: its gradient so far
 
 bool is_float(const ir::Graph& g, ValueId v) { return v != kNone && g.type(v).type == Type::kFloat; }
 
 void mark_dependents(const ir::Graph& g, std::size_t nodes, Flags& depends);
 
-// Which of a body's inputs depend on what is differentiated by, given those of the scan's operands. A state depends where its
-// begin does or, through the body, where its next does.
+// Which of a body's inputs depend on the variables of differentiation, given which of the scan's operands do. A state depends
+// on them if its initial value or, through the body, its next value does.
 Flags active_inputs(const Node& scan, const std::vector<bool>& operand_depends) {
   const ir::Graph& body = scan.regions[0];
   const ScanLayout l = scan_layout(scan);
@@ -54,7 +54,7 @@ std::vector<bool> operand_flags(const Node& node, const Flags& depends) {
   return out;
 }
 
-// Marks every FLOAT value that the marked ones reach through ops with a gradient.
+// Marks every FLOAT value that depends on a marked one through ops with a gradient.
 void mark_dependents(const ir::Graph& g, std::size_t nodes, Flags& depends) {
   for (std::size_t n = 0; n < nodes; ++n) {
     const Node& node = g.nodes[n];
@@ -66,7 +66,7 @@ void mark_dependents(const ir::Graph& g, std::size_t nodes, Flags& depends) {
       mark_dependents(body, body.nodes.size(), inside);
       for (std::size_t o = 0; o < node.outputs.size(); ++o) {
         const ValueId v = node.outputs[o];
-        // A state that runs no step ends as it began.
+        // If the scan runs no step, the final state is the initial one.
         const bool begins = o < scan_layout(node).states && operands[o];
         const bool flows = begins || inside[static_cast<std::size_t>(body.outputs[o].value)];
         depends[static_cast<std::size_t>(v)] |= flows && is_float(g, v);
@@ -87,7 +87,7 @@ void accumulate(const ir::Graph& g, Builder& b, Adjoints& adjoints, ValueId valu
   if (!fresh) it->second = b.op("add", {it->second, gradient});
 }
 
-// The generic walk: from the last of the first `nodes` nodes to the first, each adding to the gradients of its operands.
+// The generic walk: visits the first `nodes` nodes from last to first; each adds to the gradients of its operands.
 void walk_back(ir::Graph& g, Builder& b, std::size_t nodes, const Flags& depends, Adjoints& adjoints, const TapeOptions& tape) {
   for (std::size_t n = nodes; n-- > 0;) {
     const std::vector<ValueId> outputs = g.nodes[n].outputs;
@@ -117,7 +117,7 @@ void walk_back(ir::Graph& g, Builder& b, std::size_t nodes, const Flags& depends
   }
 }
 
-// The scan's body with the nodes behind it that compute the gradients of its inputs; given the gradients of the scan's results.
+// The scan's body, followed by the nodes that compute the gradients of its inputs from the gradients of the scan's results.
 JointBody joint_body(const Node& scan, const Flags& active, const std::vector<ValueId>& d_outputs, const TapeOptions& tape) {
   JointBody joint;
   joint.graph = scan.regions[0];
@@ -140,7 +140,7 @@ JointBody joint_body(const Node& scan, const Flags& active, const std::vector<Va
     joint.seeds[o] = b.input("d." + body.outputs[o].name, type);
     if (depends[static_cast<std::size_t>(value)]) accumulate(body, b, adjoints, value, joint.seeds[o], "scan");
   }
-  body.inputs.resize(inputs);  // seeds are inputs of the backward body alone
+  body.inputs.resize(inputs);  // the seeds are inputs of the backward body only
   depends.resize(body.values.size(), 0);
   walk_back(body, b, joint.forward_nodes, depends, adjoints, tape);
   for (std::size_t i = 0; i < joint.layout.step(); ++i) {

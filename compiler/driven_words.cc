@@ -31,7 +31,7 @@ std::vector<std::string> near(const std::string& name, const std::set<std::strin
   return notes;
 }
 
-// Of the scans that `spec` names: the sequences in their `each`, by the names that these go by there.
+// The sequences in `each` of the scans that `spec` names, by their names there.
 std::multimap<std::string, ValueId> sequences_of(const ir::Graph& graph, const GenerationSpec& spec) {
   std::set<std::string> scans;
   std::multimap<std::string, ValueId> sequences;
@@ -56,7 +56,7 @@ bool is_words(const ir::TensorType& type) {
   return type.type == Type::kInt32 && type.shape.size() == 2 && type.shape[0].as_symbol() && type.shape[1].as_symbol();
 }
 
-// The inputs of the graph, words over the sequences' own steps, that the sequences are made of.
+// The inputs of the graph that contain words for the steps of these sequences, and from which the sequences are computed.
 std::set<ValueId> words_below(const ir::Graph& graph, const std::set<ValueId>& sequences) {
   std::vector<bool> needed(graph.values.size());
   std::set<Symbol> times;
@@ -91,7 +91,7 @@ std::string driven_input(const ir::Graph& graph, const GenerationSpec& spec) {
     if (name == spec.feed) sequences.insert(value);
   }
   if (sequences.empty()) {
-    // An input by its own name, where the scans' sequences are made of it.
+    // `feed` may also be the name of an input from which the sequences are computed.
     std::set<ValueId> fed;
     for (const auto& [name, value] : all) fed.insert(value);
     for (ValueId v : words_below(graph, fed)) {

@@ -6,7 +6,7 @@ namespace {
 using ir::kNone;
 using ir::ValueId;
 
-// The value of that name in the graph, brought out of the scans that hold it; kNone where there is none.
+// The value of that name, returned from the scans that contain it; kNone if there is none.
 ValueId expose(ir::Graph& graph, const std::string& name) {
   for (std::size_t v = 0; v < graph.values.size(); ++v) {
     if (graph.values[v].name == name) return static_cast<ValueId>(v);
@@ -35,7 +35,7 @@ ValueId expose(ir::Graph& graph, const std::string& name) {
   return kNone;
 }
 
-// The same for a name that files give it: its own, or another's (ir::Graph::other_names).
+// The same for a name in the files: the value's own, or an alias (ir::Graph::other_names).
 ValueId expose_named(ir::Graph& graph, const std::string& name) {
   const ValueId v = expose(graph, name);
   if (v != kNone) return v;
@@ -43,7 +43,8 @@ ValueId expose_named(ir::Graph& graph, const std::string& name) {
   return other == graph.other_names.end() ? kNone : expose(graph, other->second);
 }
 
-// What nodes make, scans' bodies included. Parameters are the same at every step and for every input.
+// The names of all results of nodes, including those in scans' bodies. Parameters are not listed, since they are the same at
+// every step and for every input.
 void names_made(const ir::Graph& graph, std::vector<std::string>& out) {
   for (const ir::Node& n : graph.nodes) {
     for (ValueId v : n.outputs) out.push_back(graph.value(v).name);

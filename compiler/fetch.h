@@ -13,7 +13,7 @@ namespace graphrun {
 // has an axis of steps for each scan around it. Throws UserError (kUsage, E0403) that suggests similar names.
 ir::Graph with_fetches(ir::Graph graph, const std::vector<std::string>& names);
 
-// `graph` with those of the values that it has as further outputs, so that later stages keep them for with_fetches.
+// `graph` with those of the named values that it contains as further outputs, so that later stages keep them for with_fetches.
 ir::Graph with_fetches_kept(ir::Graph graph, const std::vector<std::string>& names);
 
 }  // namespace graphrun

@@ -13,6 +13,7 @@
 #include "compiler/ir/substitute.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/pass.h"
+#include "compiler/shortlist.h"
 
 namespace graphrun {
 namespace {
@@ -50,7 +51,7 @@ ir::Graph with_states_of_zeros(ir::Graph graph) {
   const auto is_state = [](const ir::Variable& v) { return v.kind == ir::Variable::Kind::kState; };
   for (const ir::Variable& variable : graph.variables) {
     if (!is_state(variable)) continue;
-    // Made apart, for the builder's checks; the state's own value is then what the node gives.
+    // Built in a separate graph, for the builder's checks; the state's own value then becomes the node's result.
     ir::Graph alone;
     ir::Builder(alone).zeros(graph.type(variable.value));
     zeros.push_back(std::move(alone.nodes.front()));
@@ -67,31 +68,34 @@ ir::Graph with_states_of_zeros(ir::Graph graph) {
   return graph;
 }
 
-// The path of the score: an output of the graph, else of the scan, else what the spec says.
+// The path of the score: an output of the graph, otherwise of the scan, otherwise the path in the spec.
 std::string scored(const ir::Graph& graph, const GenerationSpec& spec) {
   if (graph.output(spec.score) != nullptr) return spec.score;
+  std::vector<std::string> paths;
   for (const Node& node : graph.nodes) {
-    if (!ir::is_scan(node) || node.regions[0].name != spec.scan) continue;
+    if (!ir::is_scan(node)) continue;
     const ir::Graph& body = node.regions[0];
+    if (body.name != spec.scan && body.declared != spec.scan) continue;
     const auto first = body.outputs.begin() + static_cast<std::ptrdiff_t>(ir::scan_layout(node).states);
     const auto found = std::find_if(first, body.outputs.end(), [&](const ir::Output& o) { return o.name == spec.score; });
-    if (found != body.outputs.end()) return ir::path_of(body, *found);
+    if (found != body.outputs.end()) paths.push_back(ir::path_of(body, *found));
   }
-  return spec.score;
+  return paths.size() == 1 ? paths[0] : spec.score;  // of several repetitions, the path says which
 }
 
-// Whether the input has as many steps as what is yet to be generated, or is their number.
+// Whether the input has a step for each word to be generated, or is the number of these steps.
 bool has_steps(const ir::Graph& graph, const ir::Input& input, Symbol time) {
   return mentions(graph.type(input.value).shape, time) || input.lengths_of == time;
 }
 
-// Of inputs that nobody reads the first that tells a size stays (drop_unneeded): one that is known before the first word.
+// If only unread inputs determine a size, drop_unneeded keeps the first: move one that is known before the first word to the
+// front.
 void known_first(ir::Graph& graph, Symbol time) {
   std::stable_partition(graph.inputs.begin(), graph.inputs.end(),
                         [&](const ir::Input& input) { return !has_steps(graph, input, time); });
 }
 
-// Everything known about the optimised graph that is cut.
+// Everything known about the optimized graph that is cut.
 class Cut {
  public:
   Cut(const ir::Graph& graph, const std::string& driven, std::vector<std::string> wanted)
@@ -110,15 +114,15 @@ class Cut {
   }
 
   GenerationGraphs run() {
-    GenerationGraphs made{{}, {}, {}, {}, *rows_, {}, {}, {}};
+    GenerationGraphs made{{}, {}, {}, {}, *rows_, {}, {}, {}, {}};
     StepMaker(*this, made).run();
     made.prologue = prologue(made);
     return made;
   }
 
  private:
-  // A value is stepwise where it has the driven time or needs words; constant where it needs parameters alone; a table where it
-  // needs not even those, but computing: a Transformer's sines of positions.
+  // A value is stepwise if it has the driven time or depends on words. It is constant if it depends only on parameters. It is a
+  // table if it depends on nothing but takes work to compute, such as a Transformer's sines of positions.
   void classify() {
     std::vector<bool> made_of_nothing(graph_.values.size());
     for (const ir::Input& input : graph_.inputs) {
@@ -145,11 +149,11 @@ class Cut {
     }
   }
 
-  // Which states and constants a step takes from the prologue, whose graph this is.
+  // Builds the prologue; determines which states and constants a step takes from it.
   ir::Graph prologue(GenerationGraphs& made) const {
     ir::Graph graph = graph_;
     graph.outputs.clear();
-    // What is known determines the rows, else an input of their own does; what is not known never does.
+    // A known input determines the number of rows; if there is none, a separate input does.
     const ValueId rows = ir::Builder(graph).input("rows", {Type::kInt32, {Dim(*rows_)}});
     const std::string name = graph.value(rows).name;
     known_first(graph, *time_);
@@ -172,10 +176,10 @@ class Cut {
     return graph;
   }
 
-  // Whether words do not change the k-th of what is wanted. The score, the first, they must.
+  // Whether the k-th wanted value is independent of words. The first, the score, never is.
   bool is_whole(Index k) const { return k > 0 && !stepwise_[index(graph_.outputs[k].value)]; }
 
-  // `graph`: the one that the input is of, the prologue for one.
+  // `graph`: the one that has the input, such as the prologue.
   void require_known(const ir::Graph& graph, const ir::Input& input) const {
     if (has_steps(graph, input, *time_)) training_only(graph.value(input.value).name);
   }
@@ -194,7 +198,7 @@ class Cut {
     void run() {
       made_.step.name = from_.name;
       for (const auto& [symbol, dim] : from_.defined_symbols) {
-        // A history has as many steps as there is room for.
+        // A history has room for a number of steps of its own.
         mentions(dim, *cut_.time_) ? made_.capacity.push_back(symbol) : void(made_.step.defined_symbols.emplace(symbol, dim));
       }
       word_ = b_.input(kWordInput, {Type::kInt32, {Dim(*cut_.rows_)}});
@@ -222,7 +226,7 @@ class Cut {
       return std::nullopt;
     }
 
-    // A size that the step only counts with comes in with an input that has it.
+    // A size that the step only uses in computations comes from an input that has it.
     void tell_sizes() {
       for (std::set<Symbol> unknown = ir::unknown_sizes(made_.step); !unknown.empty();
            unknown = ir::unknown_sizes(made_.step)) {
@@ -240,7 +244,7 @@ class Cut {
       }
     }
 
-    // A result [1, …] without its first axis.
+    // Adds an output: a result [1, …] without its first axis.
     void give(const std::string& name, ValueId old, ValueId made) {
       const Shape& was = from_.type(old).shape;
       if (was.empty() || was[0] != Dim(*cut_.time_)) {
@@ -255,7 +259,7 @@ class Cut {
       return b_.op("reshape", {v}, {{"shape", shape}});
     }
 
-    // The value in the step: made, carried in, or a parameter. Depth is bounded by the walk in order of nodes.
+    // The value in the step: computed, passed in, or a parameter. Nodes are visited in order, so the recursion is not deep.
     ValueId make(ValueId root) {
       const std::vector<bool> needed = needed_nodes(root);
       for (Index n = 0; n < from_.nodes.size(); ++n) {
@@ -264,8 +268,8 @@ class Cut {
       return leaf(root);
     }
 
-    // Nodes that the step itself runs: those that words change, those that nothing feeds, those of parameters alone. The
-    // prologue computes a table.
+    // Whether the step runs the node itself: it depends on words, on no input, or only on parameters. The prologue computes
+    // tables.
     bool runs_in_step(const Node& node) const {
       const ValueId v = node.outputs[0];
       return cut_.stepwise_[index(v)] || (cut_.constant_[index(v)] && !cut_.table_[index(v)]);
@@ -285,7 +289,7 @@ class Cut {
       return node;
     }
 
-    // What a step reads of a node's operands: of a driven scan all but what its states begin with.
+    // The operands of a node that a step reads: for a driven scan, all but the initial states.
     std::vector<ValueId> operands_in_step(const Node& node) const {
       std::vector<ValueId> read;
       const Index first = drives(node) ? ir::scan_layout(node).states : 0;
@@ -297,7 +301,7 @@ class Cut {
 
     bool drives(const Node& node) const { return ir::is_scan(node) && node.attributes.dim("steps") == Dim(*cut_.time_); }
 
-    // A value of the cut graph that no node of the step makes.
+    // A value of the cut graph that no node of the step computes.
     ValueId leaf(ValueId v) {
       ValueId& made = to_[index(v)];
       if (made != kNone) return made;
@@ -313,7 +317,7 @@ class Cut {
       return made = carried(made_.constants, v, value.name, false);
     }
 
-    // The lengths of what has no end yet.
+    // Lengths without a limit, for sequences whose end is unknown.
     ValueId endless(const ir::TensorType& type) {
       const ValueId most = b_.constant(std::numeric_limits<std::int32_t>::max(), Type::kInt32);
       return *endless_.insert(type.shape.empty() ? most : b_.op("broadcast_to", {most}, {{"shape", type.shape}})).first;
@@ -333,7 +337,7 @@ class Cut {
       return made;
     }
 
-    // Copies a node of `graph` whose values are `ids` here; `root`: not inside of a driven scan, so that time is an axis.
+    // Copies a node of `graph`; `ids` are its values here. `root`: not inside a driven scan, so that time is an axis.
     void make_node(const ir::Graph& graph, const Node& node, std::vector<ValueId>& ids, bool root) {
       b_.set_location(node.at);
       b_.set_name(graph.value(node.outputs[0]).name);
@@ -353,7 +357,7 @@ class Cut {
       for (Index k = 0; k < made.size(); ++k) ids[index(node.outputs[k])] = made[k];
     }
 
-    // Positions in time are the step's; nothing is behind the end.
+    // A position in time is the number of the step; no position is beyond the end.
     std::optional<ValueId> known_result(const Node& node, const ir::Graph& graph, const std::vector<ValueId>& ids, bool root) {
       if (root && ir::plays(node, ir::Role::kRange) && node.attributes.dim("n") == Dim(*cut_.time_)) {
         return b_.op("expand", {step_}, {{"axis", std::int64_t{0}}});
@@ -366,7 +370,8 @@ class Cut {
       return shape.empty() ? yes : b_.op("broadcast_to", {yes}, {{"shape", shape}});
     }
 
-    // Behind and before a driven scan each step is computed by itself: the time stays an axis of all that has it.
+    // Before and after a driven scan, each step must be computed independently, so time must stay an axis of every value that
+    // has it.
     void require_steps_apart(const Node& node) const {
       for (ValueId v : node.outputs) {
         if (!cut_.stepwise_[index(v)]) continue;
@@ -382,7 +387,7 @@ class Cut {
       }
     }
 
-    // The body, once.
+    // Runs the body once.
     void make_scan(const Node& node) {
       const ir::Graph& body = node.regions[0];
       if (node.attributes.boolean("reverse")) {
@@ -413,7 +418,7 @@ class Cut {
 
     bool begins_as_zeros(ValueId begin) const { return ir::made_by(from_, begin, ir::Role::kZeros) != nullptr; }
 
-    // A scan over something else than the driven time, as it stands.
+    // Copies a scan over another axis unchanged.
     void copy_scan(const ir::Graph& graph, const Node& node, std::vector<ValueId>& ids, std::vector<ValueId> inputs) {
       Node copy = node;
       copy.inputs = std::move(inputs);
@@ -437,16 +442,16 @@ class Cut {
     ir::Builder b_;
     std::vector<ValueId> to_;  // by value of the cut graph
     ValueId word_ = kNone, step_ = kNone;
-    std::set<ValueId> endless_;  // lengths that nothing reaches
+    std::set<ValueId> endless_;  // lengths without a limit
     std::vector<ir::Output> nexts_;
   };
 
   const ir::Graph& graph_;
-  const std::vector<std::string> wanted_;  // what the graph's outputs are called in the step
+  const std::vector<std::string> wanted_;  // names of the graph's outputs in the step
   std::vector<bool> stepwise_, constant_, table_;
   ValueId driven_ = kNone;
   std::optional<Symbol> time_, rows_;
-  std::map<std::string, ValueId> from_;  // by name of what is carried: which value of the graph it is
+  std::map<std::string, ValueId> from_;  // by name of a passed value: the value of the graph
 };
 
 }  // namespace
@@ -454,7 +459,9 @@ class Cut {
 std::vector<std::string> GenerationGraphs::fed() const {
   std::vector<std::string> names;
   for (const ir::Input& input : prologue.inputs) {
-    if (prologue.value(input.value).name != rows_input) names.push_back(prologue.value(input.value).name);
+    const std::string& name = prologue.value(input.value).name;
+    const bool is_list = shortlist && (name == shortlist->words.input || name == shortlist->allowed.input);
+    if (name != rows_input && !is_list) names.push_back(name);
   }
   return names;
 }
@@ -473,7 +480,8 @@ GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSp
     break;
   }
   graph = drop_unneeded(std::move(graph));
-  graph = run_passes(std::move(graph), {"parallelize_history", "delay_to_shift", "merge", "fuse", "fuse_reductions"});
+  graph =
+      run_passes(std::move(graph), {"parallelize_history", "delay_to_shift", "merge", "tabulate", "fuse", "fuse_reductions"});
   wanted[0] = kScoreOutput;
   GenerationGraphs made = Cut(graph, driven, std::move(wanted)).run();
   const ir::TensorType& score = made.step.type(made.step.outputs[0].value);
@@ -482,10 +490,11 @@ GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSp
     fail("E0433 score-shape",
          "'" + spec.score + "' must give a number for each word, FLOAT [time, batch, words], found " + score.str() + " a step");
   }
-  // What is wanted as the score and by its name too.
+  // A value may be both the score and a fetch.
   for (const std::string& name : spec.fetches) {
     if (name == scores && made.step.output(name) == nullptr) made.step.outputs.push_back({name, made.step.outputs[0].value});
   }
+  if (spec.shortlist) restrict_to_shortlist(made);
   return made;
 }
 

@@ -2,6 +2,7 @@
 // word.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct GenerationSpec {
   std::string feed;
   std::string score;                 // an output of the graph, else of the scan, else a value by its path: [time, rows, words]
   std::vector<std::string> fetches;  // further results: values [time, …], of each step, or values that do not depend on words
+  bool shortlist = false;            // the score is computed for the words of a list alone: see GenerationGraphs::Shortlist
 };
 
 // The graph is divided after the optimizations that move work out of loops and before those that fuse it, so that the prologue
@@ -27,7 +29,7 @@ struct GenerationSpec {
 //   outputs  constants and initial values of states, by name; then fetches that no word changes
 // The step:
 //   inputs   "word" INT32 [rows], "step" INT32 [] (0 for the first), states and constants by name
-//   outputs  "score" FLOAT [rows, words], fetches by name without their first axis, and each state's "next.NAME"
+//   outputs  kScoreOutput FLOAT [rows, words], fetches by name without their first axis, and each state's "next.NAME"
 //
 // States of the graph itself (of a stream) begin as zeros. A state that begins as zeros is not an output of the prologue. Its
 // shape may contain a size of its own (`capacity`): the number of steps that a history has room for.
@@ -47,19 +49,33 @@ struct GenerationGraphs {
   // The input of the prologue, INT32 [rows], that only determines the number of rows; empty: it is not needed.
   std::string rows_input = {};
 
-  // The inputs of the prologue except rows_input: what a line of input provides.
+  // The words that a batch can need. With it the step's score is [rows, count], for the words of the list, and what belongs to
+  // them of the parameters is selected in the prologue. All else, fetches included, is as without it.
+  struct Shortlist {
+    // Of the prologue's inputs and of the step's constants: the words, INT32 [count], ascending; and which of them each
+    // sentence may use, BOOL [rows, count]. Softmaxes in the step are of these alone; the search passes over the scores of
+    // others.
+    struct PassedOn {
+      std::string input, constant;
+    } words, allowed;
+    Symbol count;
+    std::int64_t vocabulary = 0;  // how many words there are in all
+  };
+  std::optional<Shortlist> shortlist = {};
+
+  // The inputs of the prologue except rows_input and the shortlist's: what a line of input provides.
   std::vector<std::string> fed() const;
 };
 inline constexpr const char* kWholePrefix = "whole.";
 inline constexpr const char* kWordInput = "word";
 inline constexpr const char* kStepInput = "step";
-inline constexpr const char* kScoreOutput = "score";
+inline constexpr const char* kScoreOutput = "generation.score";  // a fetch may be called "score"
 inline constexpr const char* kNextPrefix = "next.";
 
 // `checked` is a graph loaded for inference. Throws UserError (kInvalidGraph): E0431 unknown-scan, E0432 unknown-feed (no such
 // name in `each`, or not computed from one input [time, rows]), E0433 score-shape, E0434 training-only (a step or the prologue
 // needs an input that is known only in training), E0435 needs-all-steps (a result of a step depends on other steps otherwise
-// than by states); and with_fetches' errors.
+// than by states); with a shortlist, those of restrict_to_shortlist; and with_fetches' errors.
 GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSpec& spec);
 
 }  // namespace graphrun

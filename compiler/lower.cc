@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/ir/op.h"
+#include "compiler/ir/roles.h"
 
 namespace graphrun {
 namespace {
@@ -44,7 +45,7 @@ class Lowering {
  public:
   explicit Lowering(Precision precision) : precision_(precision) {}
 
-  // Appends the region, and after it the bodies of its scans; its index.
+  // Appends the region, then the bodies of its scans. Returns the region's index.
   std::int32_t lower_region(const ir::Graph& graph, const RegionPlan& plan);
   std::vector<Region> take() { return std::move(regions_); }
 
@@ -82,7 +83,7 @@ Instruction copy_of(const Region& region, std::size_t from, std::size_t to) {
   return out;
 }
 
-// Scans that follow each other, of as many steps, none of which touches what another writes.
+// Finds adjacent scans with the same number of steps, none of which reads or writes memory that another one writes.
 void Lowering::find_concurrent(Region& region) {
   const auto touch = [&](const Instruction& a, const Instruction& b) {
     const auto storage = [&](std::int32_t v) { return v < 0 ? Storage{} : region.values[static_cast<std::size_t>(v)].storage; };
@@ -96,7 +97,7 @@ void Lowering::find_concurrent(Region& region) {
            std::any_of(b.outputs.begin(), b.outputs.end(), [&](std::int32_t v) { return meets(v, a.inputs); });
   };
   std::vector<Instruction>& all = region.instructions;
-  std::size_t group = 0;  // its first
+  std::size_t group = 0;  // the first scan of the current group
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool joins =
         i > group && i - group < kMostConcurrent && all[i].kind == Instruction::Kind::kScan &&
@@ -108,7 +109,8 @@ void Lowering::find_concurrent(Region& region) {
   }
 }
 
-// The copies at the region's end. What is staged is read first of all: a slot must not be written before it was.
+// Appends the copies at the end of the region. Copies to staging blocks come first, because a slot must not be written before
+// its old value was read.
 void Lowering::append_copies(const ir::Graph& graph, const RegionPlan& plan, Region& region) const {
   const auto add_value = [&](const CopyPlan& copy, Storage storage) {
     region.values.push_back(value_spec(graph.value(copy.from).name, graph.type(copy.from), storage));
@@ -135,7 +137,7 @@ std::int32_t Lowering::lower_region(const ir::Graph& graph, const RegionPlan& pl
   for (std::size_t v = 0; v < graph.values.size(); ++v) {
     region.values.push_back(value_spec(graph.values[v].name, graph.values[v].type, plan.values[v]));
   }
-  std::vector<std::int32_t> position;  // of each node, among the instructions
+  std::vector<std::int32_t> position;  // by node: its position among the instructions
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     position.push_back(static_cast<std::int32_t>(region.instructions.size()));
@@ -169,6 +171,24 @@ std::int32_t Lowering::lower_region(const ir::Graph& graph, const RegionPlan& pl
   return static_cast<std::int32_t>(index);
 }
 
+// The input of which `v` is a copy with rows replaced (Role::kPut), if nothing reads the input's memory, views included, after
+// that; -1: there is none.
+std::int32_t updated_input(const ir::Graph& graph, const RegionPlan& plan, ir::ValueId v) {
+  const Node* const put = ir::made_by(graph, v, ir::Role::kPut);
+  if (put == nullptr) return -1;
+  const auto input =
+      std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const ir::Input& i) { return i.value == put->inputs[0]; });
+  if (input == graph.inputs.end() || input->lasting) return -1;
+  const Storage home = plan.values[static_cast<std::size_t>(input->value)];
+  const auto lies_there = [&](ir::ValueId x) { return x != kNone && plan.values[static_cast<std::size_t>(x)] == home; };
+  if (std::count_if(put->inputs.begin(), put->inputs.end(), lies_there) != 1) return -1;
+  for (std::size_t n = static_cast<std::size_t>(graph.value(v).node) + 1; n < graph.nodes.size(); ++n) {
+    if (std::any_of(graph.nodes[n].inputs.begin(), graph.nodes[n].inputs.end(), lies_there)) return -1;
+  }
+  if (std::any_of(plan.copies.begin(), plan.copies.end(), [&](const CopyPlan& c) { return lies_there(c.from); })) return -1;
+  return static_cast<std::int32_t>(input - graph.inputs.begin());
+}
+
 }  // namespace
 
 Program lower(const ir::Graph& graph, const MemoryPlan& plan, Precision precision) {
@@ -177,11 +197,12 @@ Program lower(const ir::Graph& graph, const MemoryPlan& plan, Precision precisio
   for (const ir::Input& input : graph.inputs) {
     const ir::Value& value = graph.value(input.value);
     program.feeds.push_back(
-        {value.name, concrete(value.type.type, precision), value.type.shape, input.below, input.lengths_of});
+        {value.name, concrete(value.type.type, precision), value.type.shape, input.below, input.lengths_of, input.lasting});
   }
   for (const ir::Output& output : graph.outputs) {
     const ir::TensorType& type = graph.type(output.value);
-    program.fetches.push_back({output.name, concrete(type.type, precision), type.shape});
+    program.fetches.push_back(
+        {output.name, concrete(type.type, precision), type.shape, updated_input(graph, plan.root, output.value)});
   }
   program.defined_symbols = graph.defined_symbols;
   Lowering lowering(precision);

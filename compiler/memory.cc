@@ -17,19 +17,19 @@ using ir::ValueId;
 
 // Values that share memory.
 struct Sharing {
-  ValueId of = kNone;                // the first of them
-  std::int32_t first = 0, last = 0;  // taken from … to …
-  std::int32_t joined_at = -1;       // the last node that wrote over it
-  Storage home;                      // none yet: a block of its own in the end
+  ValueId of = kNone;                // the first value
+  std::int32_t first = 0, last = 0;  // positions of the first and last use
+  std::int32_t joined_at = -1;       // the last node that overwrote it
+  Storage home;                      // kNone until placed; what is left gets a block of its own
 };
 
 constexpr Storage slot(std::size_t index) { return {Storage::Kind::kSlot, static_cast<std::int32_t>(index)}; }
 
-// What a region is to the one around it.
+// How a region relates to the enclosing one.
 struct RegionRole {
   bool is_body = false;
-  ScanSlots slots;           // of a body
-  std::vector<bool> needed;  // a body's outputs that somebody reads, and all states
+  ScanSlots slots;           // for a body
+  std::vector<bool> needed;  // by output of a body: whether it is a state or has a reader
 };
 
 class RegionPlanner {
@@ -42,7 +42,7 @@ class RegionPlanner {
         readers_(graph),
         sharing_of_(graph.values.size(), -1) {}
 
-  // The plan, and for a body how its states go from step to step.
+  // Returns the plan and, for a body, how its states pass from step to step.
   std::pair<RegionPlan, std::vector<StateSpec>> run() {
     find_last_uses();
     plan_bodies();
@@ -86,8 +86,8 @@ class RegionPlanner {
   const MemoryOptions& options_;
   const std::int32_t end_;  // the position of the copies at the end
   ir::Readers readers_;
-  std::vector<std::int32_t> last_use_;               // by value; its definition where nothing reads it
-  std::map<std::int32_t, InPlacePairs> scan_pairs_;  // by node: (end, begin) of the states that a scan updates in place
+  std::vector<std::int32_t> last_use_;               // by value; its definition if it is unread
+  std::map<std::int32_t, InPlacePairs> scan_pairs_;  // by node: (final, initial) states that a scan updates in place
   InPlaceChains chains_;
   std::vector<std::int32_t> sharing_of_;  // by value; -1: no memory
   std::vector<Sharing> sharings_;
@@ -125,8 +125,8 @@ void RegionPlanner::plan_bodies() {
   }
 }
 
-// What should be updated in place: variables, and the states of a scan. A state that is stacked as well is not: each step reads
-// it in the stack, where the one before it wrote it anyway.
+// The values to update in place: variables, and states of a scan. Stacked states are excluded: each step reads the state in the
+// stack, where the previous step wrote it anyway.
 std::vector<ChainEnds> RegionPlanner::chain_ends() const {
   std::vector<ChainEnds> ends;
   if (!role_.is_body) {
@@ -178,7 +178,7 @@ void RegionPlanner::share_results(std::int32_t n) {
   }
 }
 
-// Of a scan's results: a stack that nobody reads, and the end of a state that is read off the stack.
+// Whether a result of a scan needs no memory: it is an unread stack, or an unread final state that is kept in the stack.
 bool RegionPlanner::has_no_memory(std::int32_t n, std::size_t result) {
   const auto scan = plan_.scans.find(n);
   if (scan == plan_.scans.end() || last_use(node(n).outputs[result]) > n) return false;
@@ -186,7 +186,7 @@ bool RegionPlanner::has_no_memory(std::int32_t n, std::size_t result) {
   return result >= states.size() || states[result].mode == StateSpec::Mode::kStacked;
 }
 
-// The operand over which node n may write this result; kNone: none.
+// The operand that node n may overwrite with this result, or kNone.
 ValueId RegionPlanner::in_place_operand(std::int32_t n, std::size_t result) {
   if (!options_.reuse) return kNone;
   const Node& made = node(n);
@@ -204,8 +204,8 @@ ValueId RegionPlanner::in_place_operand(std::int32_t n, std::size_t result) {
   return kNone;
 }
 
-// Whether scans that may run at the same time as scan n, those right before it, read what it would write over: then they could
-// not. Two directions of a layer often begin with the same zeros.
+// Whether scans that may run concurrently with scan n (those right before it) read the operand that it would overwrite;
+// overwriting would prevent them from running concurrently. The two directions of a layer often begin with the same zeros.
 bool RegionPlanner::is_read_concurrently(std::int32_t n, ValueId operand) {
   if (role_.is_body || !ir::is_scan(node(n))) return false;
   const auto has = [](const std::vector<ValueId>& values, const auto& which) {
@@ -221,7 +221,7 @@ bool RegionPlanner::is_read_concurrently(std::int32_t n, ValueId operand) {
   return false;
 }
 
-// Computes what `v` is into a slot, where that is not taken up by something else already.
+// Places `v` in a slot. Returns false if it is placed elsewhere already.
 bool RegionPlanner::place(ValueId v, std::size_t slot_index) {
   if (!options_.reuse || is_placed(v)) return false;
   sharing(v).home = slot(slot_index);
@@ -239,7 +239,7 @@ void RegionPlanner::copy_at_end(ValueId v, std::size_t slot_index, bool staged) 
 
 void RegionPlanner::place_body_outputs() {
   const ScanSlots& slots = role_.slots;
-  std::map<std::int32_t, std::size_t> stack_of;  // by sharing
+  std::map<std::int32_t, std::size_t> stack_of;  // by index of the sharing
   for (std::size_t i = 0; i < slots.stacks; ++i) {
     const std::size_t o = slots.stack_output(i);
     if (!role_.needed[o]) continue;
@@ -263,13 +263,14 @@ void RegionPlanner::place_body_outputs() {
 }
 
 void RegionPlanner::place_root_outputs() {
-  // Into variables first, without a copy. What is fetched is copied before variables are, because it may be what they hold.
+  // Variables come first, without a copy where possible. Fetches are copied before variables, because they may be a variable's
+  // old value.
   const std::size_t variables = graph_.variables.size(), first_fetch = variables + graph_.inputs.size();
   std::vector<std::size_t> to_copy;
   for (std::size_t i = 0; i < variables; ++i) {
     const ir::Variable& variable = graph_.variables[i];
     if (variable.next == kNone || sharing(variable.next).home == slot(i)) continue;
-    // The buffer is free once the old value's last reader is done.
+    // The buffer is free after the last reader of the old value.
     const bool free = sharing(variable.value).last < sharing(variable.next).first;
     if (!free || !place(variable.next, i)) to_copy.push_back(i);
   }

@@ -19,8 +19,8 @@ struct BlockPlan {
   std::int32_t first = 0, last = 0;
 };
 
-// A copy of a value into a slot at the end of the region; through a block if the old contents of the slot are still to be
-// copied.
+// A copy of a value into a slot at the end of the region; the copy goes through a staging block if the slot's old contents are
+// still to be copied elsewhere.
 struct CopyPlan {
   ir::ValueId from = ir::kNone;
   std::int32_t slot = -1;

@@ -28,7 +28,7 @@ class ChainFinder {
     mark_ways(ends);
   }
 
-  // The links from ends[index].from to ends[index].to; empty where there is no way (or none is needed).
+  // The links from ends.from to ends.to; empty if there is no chain, or none is needed.
   std::vector<Link> find(const ChainEnds& ends, std::int32_t index);
 
  private:
@@ -42,11 +42,12 @@ class ChainFinder {
   const ir::Readers& readers_;
   const std::vector<std::int32_t>& last_use_;
   const std::map<std::int32_t, InPlacePairs>& scan_pairs_;
-  std::vector<std::int32_t> leads_to_;  // by value: the chain to whose end results in place may lead from it; -1: none
-  std::vector<std::int32_t> holder_;    // by value: the chain whose memory it is, while that is walked; -1: none
+  std::vector<std::int32_t> leads_to_;  // by value: the chain whose end it may reach through in-place results, or -1
+  std::vector<std::int32_t> holder_;    // by value: the chain being followed whose memory it uses, or -1
 };
 
-// Of a pair of the schema: absent operands at the end are left out, and so are the results that go with absent ones.
+// Whether the node has both members of a schema's pair: absent trailing operands are omitted, and so are the results that
+// belong to them.
 bool has_both(const Node& node, int result, int operand) {
   return static_cast<std::size_t>(operand) < node.inputs.size() && static_cast<std::size_t>(result) < node.outputs.size();
 }
@@ -67,7 +68,7 @@ void ChainFinder::mark_ways(const std::vector<ChainEnds>& ends) {
   }
 }
 
-// Adds `v` and all views of it to the chain's memory; the position of their last reader.
+// Adds `v` and all views of it to the chain's memory. Returns the position of their last reader.
 std::int32_t ChainFinder::take_with_views(ValueId v, std::int32_t index) {
   std::vector<ValueId> names{v};
   std::int32_t last = -1;
@@ -83,7 +84,7 @@ std::int32_t ChainFinder::take_with_views(ValueId v, std::int32_t index) {
   return last;
 }
 
-// The result that node n may write over its only operand in the chain's memory.
+// Finds the result with which node n may overwrite its only operand in the chain's memory.
 bool ChainFinder::next_link(std::int32_t n, std::int32_t index, Link& link) const {
   const Node& node = graph_.nodes[static_cast<std::size_t>(n)];
   const auto held = [&](ValueId v) { return v != kNone && held_by(v, index); };

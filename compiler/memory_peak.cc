@@ -1,4 +1,4 @@
-// What a run holds, and what holds it, for people.
+// The memory of a run at its peak, and which values use it, as text for people.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace graphrun {
 namespace {
 
-// Blocks named beneath the peak; the rest are summed.
+// Number of blocks listed below the peak; the others are summed.
 constexpr std::size_t kMostNamed = 12;
 
 struct Taken {
@@ -19,7 +19,7 @@ struct Taken {
   std::int64_t bytes = 0;
 };
 
-// The values that share a block: the first, and how many more.
+// By block: the first of the values that share it, and the number of others.
 std::vector<std::string> block_names(const Region& region) {
   std::vector<std::string> first(region.blocks.size());
   std::vector<int> values(region.blocks.size(), 0);
@@ -35,7 +35,7 @@ std::vector<std::string> block_names(const Region& region) {
   return first;
 }
 
-// What the root's instruction `at` finds taken.
+// The memory in use while instruction `at` of the root runs.
 std::vector<Taken> taken_at(const Program& program, const ProgramLayout& layout, const SymbolValues& symbols,
                             const std::vector<std::string>& names, std::int32_t at) {
   const Region& root = program.regions[0];
@@ -83,7 +83,7 @@ std::string describe_peak(const Program& program, const SymbolValues& symbols) {
   for (const auto& [symbol, size] : symbols) sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", symbol.name(), size);
   std::string out = fmt::format("arena: {} bytes{}{}\n", where.bytes, sizes.empty() ? "" : " at ", sizes);
   const bool at_end = at == static_cast<std::int32_t>(program.regions[0].instructions.size());
-  fmt::format_to(std::back_inserter(out), "  of which at most {} are taken at once, {}:\n", sum(most),
+  fmt::format_to(std::back_inserter(out), "  of which at most {} are in use at once, {}:\n", sum(most),
                  at_end ? "at the end" : "at " + program.regions[0].instructions[static_cast<std::size_t>(at)].name);
   for (std::size_t i = 0; i < most.size() && i < kMostNamed; ++i) {
     fmt::format_to(std::back_inserter(out), "  {:>14}  {}\n", most[i].bytes, most[i].name);

@@ -12,9 +12,9 @@ namespace graphrun {
 namespace {
 
 constexpr double kStepWidth = 14, kHeight = 600, kMargin = 30;
-constexpr double kLeft = 90;        // of the arena, with the numbers of the axis
-constexpr double kBelow = 90;       // of the arena, with the other axis and the legend
-constexpr double kNarrowest = 520;  // what the legend needs
+constexpr double kLeft = 90;        // space to the left of the arena, for the axis
+constexpr double kBelow = 90;       // space below the arena, for the other axis and the legend
+constexpr double kNarrowest = 520;  // width of the legend
 constexpr int kTicks = 6, kMostPositions = 12;
 constexpr const char* kColours[] = {"#8dd3c7", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5", "#bc80bd"};
 
@@ -51,7 +51,7 @@ class Painter {
   }
 
  private:
-  // Bytes upwards, the program's instructions from left to right, and what the rectangles are.
+  // The axes (bytes upwards, instructions from left to right) and the legend.
   std::string axes(double width) const {
     std::string text;
     const auto out = std::back_inserter(text);
@@ -84,8 +84,7 @@ class Painter {
     };
     entry(kColours[0], "a value from when it is made to when it is last read", 370);
     entry(kBody, "the body of a loop", 140);
-    fmt::format_to(out,
-                   "<text x=\"{}\" y=\"{}\">colours only tell neighbours apart; point at a rectangle for its name</text>\n",
+    fmt::format_to(out, "<text x=\"{}\" y=\"{}\">colors only distinguish neighbors; point at a rectangle for its name</text>\n",
                    kLeft, floor + 84);
     return text;
   }
@@ -101,10 +100,10 @@ class Painter {
                    x, y(offset + bytes), to - x, y(offset) - y(offset + bytes), colour, escaped(title));
   }
 
-  // Draws a region from x on, the bodies of its scans as wide as they are long; where it ends.
+  // Draws a region from x on; the width of a scan's body is its number of instructions. Returns where the region ends.
   double region(std::size_t index, double x) {
     const Region& source = program_.regions[index];
-    std::vector<double> begin;  // of each instruction, and the end
+    std::vector<double> begin;  // start of each instruction, and the end
     std::string bodies;
     for (const Instruction& instruction : source.instructions) {
       begin.push_back(x);
@@ -119,7 +118,7 @@ class Painter {
     }
     begin.push_back(x);
     blocks(index, begin);
-    shapes_ += bodies;  // on top of the rectangles of their scans
+    shapes_ += bodies;  // drawn over the rectangles of their scans
     return x;
   }
 
@@ -145,7 +144,7 @@ class Painter {
   const SymbolValues& symbols_;
   ProgramLayout layout_;
   std::string shapes_;
-  std::vector<double> starts_;  // where each instruction of the root begins
+  std::vector<double> starts_;  // start of each instruction of the root
 };
 
 }  // namespace

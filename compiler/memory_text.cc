@@ -26,7 +26,7 @@ std::string byte_text(const ir::TensorType& type, Precision precision) {
   return (element_count(type.shape) * Dim(size)).str();
 }
 
-// "variable embedding", "fetch loss": what a root's slot is.
+// "variable embedding", "fetch loss": the contents of a root's slot.
 std::string root_slot(const ir::Graph& graph, std::size_t slot) {
   if (slot < graph.variables.size()) return "variable " + graph.value(graph.variables[slot].value).name;
   slot -= graph.variables.size();

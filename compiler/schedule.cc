@@ -20,15 +20,15 @@ using ir::ValueId;
 
 using NodeIndex = std::int32_t;
 
-// One region under scheduling. Values and nodes by index, edges in flat arrays: no recursion and few allocations, because a
-// graph may have a hundred thousand nodes.
+// Schedules one region. Values and nodes are indices and edges are in flat arrays, without recursion and with few allocations,
+// because a graph may have a hundred thousand nodes.
 class RegionSchedule {
  public:
   RegionSchedule(Graph& graph, bool is_body, std::size_t states)
       : graph_(graph), nodes_(graph.nodes.size()), readers_(graph), key_(nodes_), held_back_(nodes_), waits_for_(nodes_, 0) {
     find_keys();
     if (is_body) {
-      // A scan's states: body inputs before the step, body outputs after it.
+      // States are inputs of the body before the step and outputs after it.
       for (std::size_t s = 0; s < states; ++s) keep_behind_readers(graph.inputs[s].value, graph.outputs[s].value);
     } else {
       for (const ir::Variable& variable : graph.variables) {
@@ -52,7 +52,7 @@ class RegionSchedule {
   void find_keys();
   void keep_behind_readers(ValueId old_value, ValueId new_value);
 
-  // (key, index): nodes run in this order as far as their operands allow.
+  // (key, index): nodes run in this order, once their operands are computed.
   using Ready = std::pair<NodeIndex, NodeIndex>;
   using Queue = std::priority_queue<Ready, std::vector<Ready>, std::greater<>>;
 
@@ -60,13 +60,13 @@ class RegionSchedule {
   std::size_t nodes_;
   ir::Readers readers_;
   std::vector<NodeIndex> key_;
-  std::vector<std::vector<NodeIndex>> held_back_;  // by node: the updates that should wait for it
-  std::vector<std::int32_t> waits_for_;            // by node: how many readers it should still wait for
+  std::vector<std::vector<NodeIndex>> held_back_;  // by node: the updates that should run after it
+  std::vector<std::int32_t> waits_for_;            // by node: the number of readers that should still run before it
 };
 
-// A node's key is its place, with two exceptions. An update's is that of the last of its operands: it runs as soon as it can,
-// and its gradient's memory is free. A node that costs nothing to run late has that of its first reader: all its operands are
-// in memory for the whole run, or it is the only reader, by a view, of such a node.
+// The key of a node is its position, with two exceptions. An update gets the key of its last operand: it runs as soon as it
+// can, which frees the gradient's memory. A node that may run late at no cost gets the key of its first reader: a node whose
+// operands are all in memory for the whole run, or a view that is the only reader of such a node.
 void RegionSchedule::find_keys() {
   std::vector<char> late(nodes_, 0);
   for (std::size_t n = 0; n < nodes_; ++n) {
@@ -88,12 +88,12 @@ void RegionSchedule::find_keys() {
     for (ValueId v : graph_.nodes[n].outputs) {
       for (NodeIndex reader : readers_.of(v)) first = std::min(first, key_[static_cast<std::size_t>(reader)]);
     }
-    // What nothing reads is an output: it stays.
+    // A node without readers is an output and keeps its position.
     if (first < static_cast<NodeIndex>(nodes_)) key_[n] = first;
   }
 }
 
-// Asks the node that makes `new_value` to wait for all other readers of `old_value`, of views of it too.
+// Makes the producer of `new_value` wait for all other readers of `old_value` and of its views.
 void RegionSchedule::keep_behind_readers(ValueId old_value, ValueId new_value) {
   const NodeIndex update = producer(viewed(new_value));
   if (update < 0) return;
@@ -110,11 +110,11 @@ void RegionSchedule::keep_behind_readers(ValueId old_value, ValueId new_value) {
 }
 
 std::vector<NodeIndex> RegionSchedule::order() {
-  std::vector<std::int32_t> missing(nodes_, 0);  // operands that are not made yet
+  std::vector<std::int32_t> missing(nodes_, 0);  // by node: operands that are not computed yet
   for (std::size_t n = 0; n < nodes_; ++n) {
     for (ValueId v : graph_.nodes[n].inputs) missing[n] += v != kNone && producer(v) >= 0;
   }
-  Queue ready, waiting;  // waiting: could run, but should let readers of what it replaces go first
+  Queue ready, waiting;  // waiting: could run, but readers of the replaced value should run first
   const auto enqueue = [&](NodeIndex n) {
     (waits_for_[static_cast<std::size_t>(n)] > 0 ? waiting : ready).emplace(key_[static_cast<std::size_t>(n)], n);
   };
@@ -125,12 +125,12 @@ std::vector<NodeIndex> RegionSchedule::order() {
   order.reserve(nodes_);
   std::vector<char> done(nodes_, 0);
   while (order.size() < nodes_) {
-    // Only where a reader needs the new value as well does nothing but waiting ones remain: then the first of them runs.
+    // If only waiting nodes remain, a reader of an old value needs the new value too; then the first waiting node runs.
     Queue& from = ready.empty() ? waiting : ready;
     GRAPHRUN_CHECK(!from.empty(), "schedule: the graph has a cycle");
     const NodeIndex n = from.top().second;
     from.pop();
-    if (done[static_cast<std::size_t>(n)]) continue;  // it waited, and was made ready meanwhile
+    if (done[static_cast<std::size_t>(n)]) continue;  // it was in both queues
     done[static_cast<std::size_t>(n)] = 1;
     order.push_back(n);
     for (NodeIndex update : held_back_[static_cast<std::size_t>(n)]) {
@@ -146,7 +146,7 @@ std::vector<NodeIndex> RegionSchedule::order() {
   return order;
 }
 
-// Brings loops of an order together that can run at the same time.
+// Makes loops adjacent that can run concurrently.
 class LoopsTogether {
  public:
   LoopsTogether(const Graph& graph, std::vector<NodeIndex> order) : graph_(graph), order_(std::move(order)) {}
@@ -154,7 +154,7 @@ class LoopsTogether {
   std::vector<NodeIndex> run() {
     for (std::size_t i = 0; i < order_.size(); ++i) {
       if (!is_loop(i)) continue;
-      std::size_t last = i, joined = 1;  // of those side by side
+      std::size_t last = i, joined = 1;  // of the loops that are adjacent so far
       for (std::size_t j = i + 1; j < order_.size() && j - i <= kFarthest && joined < kMostConcurrent; ++j) {
         if (!is_loop(j) || steps(j) != steps(i) || needs_one_of(i, last, j)) continue;
         i += bring(i, last, j);
@@ -177,7 +177,7 @@ class LoopsTogether {
   }
   const Dim& steps(std::size_t at) const { return node(at).attributes.dim("steps"); }
 
-  // Whether the node at `to` depends on one of those at [first, last].
+  // Whether the node at `to` depends on a node at [first, last].
   bool needs_one_of(std::size_t first, std::size_t last, std::size_t to) const {
     std::set<NodeIndex> reached(order_.begin() + static_cast<std::ptrdiff_t>(first),
                                 order_.begin() + static_cast<std::ptrdiff_t>(last) + 1);
@@ -192,7 +192,8 @@ class LoopsTogether {
     return false;
   }
 
-  // Moves the node at `from` behind `last`, and what it needs of those between before `first`; how many those are.
+  // Moves the node at `from` right after `last`. Nodes between them that it depends on move before `first`; returns their
+  // number.
   std::size_t bring(std::size_t first, std::size_t last, std::size_t from) {
     std::set<NodeIndex> needed = {order_[from]};
     for (std::size_t at = from + 1; at-- > last + 1;) {
@@ -205,7 +206,7 @@ class LoopsTogether {
                end = order_.begin() + static_cast<std::ptrdiff_t>(from) + 1;
     const auto rest = std::stable_partition(begin, end, [&](NodeIndex n) { return needed.count(n) != 0; });
     const auto count = static_cast<std::size_t>(rest - begin) - 1;
-    // [first, last] go behind the nodes that the new one needs, before the new one itself.
+    // Puts [first, last] after the nodes that the moved node depends on, and before the moved node itself.
     std::rotate(order_.begin() + static_cast<std::ptrdiff_t>(first), begin, begin + static_cast<std::ptrdiff_t>(count));
     return count;
   }

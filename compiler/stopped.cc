@@ -28,10 +28,10 @@ ir::TensorType over_steps(ir::TensorType type, const Node& scan) {
   return type;
 }
 
-// The stopped values of the graph, those of its scans brought out of them, in the order of the nodes.
+// The stopped values of the graph, in the order of the nodes; scans return those inside them.
 std::vector<ValueId> take(Graph& graph) {
   std::vector<ValueId> taken;
-  ir::Builder builder(graph);  // for names alone: a loop and the loop of its gradient may hold values of one name
+  ir::Builder builder(graph);  // only for unique names: a loop and the loop of its gradient may contain values of the same name
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (stops(graph.nodes[n])) taken.push_back(graph.nodes[n].outputs[0]);
     if (!ir::is_scan(graph.nodes[n])) continue;
@@ -49,7 +49,7 @@ std::vector<ValueId> take(Graph& graph) {
   return taken;
 }
 
-// Inputs in the place of the stopped values, in the same order; they are the last of the graph's.
+// Replaces the stopped values by inputs, in the same order, appended to the graph's inputs.
 std::vector<ValueId> give(Graph& graph) {
   std::vector<ValueId> given;
   ir::Builder builder(graph);
@@ -69,7 +69,7 @@ std::vector<ValueId> give(Graph& graph) {
     Graph& body = node.regions[0];
     const std::size_t before = body.inputs.size();
     const std::size_t count = give(body).size();
-    // Sequences stand before what is the same at every step.
+    // Sequences come before invariants.
     const auto at = [](auto& list, std::size_t k) { return list.begin() + static_cast<std::ptrdiff_t>(k); };
     std::rotate(at(body.inputs, layout.invariant_begin()), at(body.inputs, before), body.inputs.end());
     auto each = static_cast<std::int64_t>(layout.each);

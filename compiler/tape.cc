@@ -96,7 +96,8 @@ std::set<ValueId> Sources::instead_of(const std::set<ValueId>& wanted, std::set<
   return saved;
 }
 
-// A value that no state reaches (a product of the input) does not join two groups, though each group that keeps it pays for it.
+// A value that does not depend on a state (such as a product of the input) does not connect two groups, although each group
+// that saves it pays for it.
 bool Sources::meet(const Group& a, const Group& b) const {
   const auto of_both = [&](ValueId v) { return is_on_state(v) && b.sources.count(v) != 0; };
   const auto by_both = [&](std::size_t n) { return is_on_state(body_.nodes[n].outputs[0]) && b.work.count(n) != 0; };
@@ -109,7 +110,7 @@ void Sources::Group::join(const Group& other) {
   work.insert(other.work.begin(), other.work.end());
 }
 
-// Products that no state reaches are computed before the loop; saved for the backward pass, they must outlive it.
+// Products that do not depend on a state are computed before the loop; if they are saved for backward, they must outlive it.
 bool Sources::takes_memory(ValueId v) const { return is_on_state(v) || body_.value(v).node >= 0; }
 
 bool Sources::is_work(ValueId v) const {
@@ -138,10 +139,10 @@ Sources::Group Sources::group_of(ValueId result, const std::set<ValueId>& saved)
   return group;
 }
 
-// Each source that takes memory must replace a result at least as large. Of sources as large as the results they replace, at
-// most two may stand for three results: recomputing sigmoids takes time too. Sources smaller than their results (the scores of
-// all pairs of labels come from two labels' scores, those of attention from a query and the keys) are always worth keeping
-// instead.
+// Each source that takes memory must replace a result of at least its size. If the sizes are equal, two sources must replace at
+// least three results, because recomputing sigmoids takes time too. Sources that are smaller than their results are always
+// saved instead: the scores of all pairs of labels come from the scores of labels, those of attention from a query and the
+// keys.
 bool Sources::is_worth_it(const Group& group) const {
   std::vector<ir::TensorType> freed;
   for (ValueId v : group.results) freed.push_back(body_.type(v));

@@ -31,7 +31,7 @@ ValueId objective(const ir::Graph& graph, const std::string& name) {
   return o->value;
 }
 
-// What divides the gradients, as FLOAT; kNone: nothing.
+// The divisor of the gradients, as FLOAT; kNone if there is none.
 ValueId divisor(ir::Builder& b, const TrainOptions& options) {
   if (options.per.empty()) return kNone;
   const ir::Output* o = b.graph().output(options.per);
@@ -77,7 +77,7 @@ class Training {
     per_ = divisor(b_, options);
   }
 
-  // Adds each gradient, and what divides them, to its slot.
+  // Adds each gradient, and their divisor, to its slot.
   void sum_gradients(const std::vector<Trained>& trained) {
     const ValueId keep = b_.input(kGoesOn, {Type::kFloat, {}});
     const auto add = [&](const std::string& name, ValueId x) {
@@ -93,7 +93,7 @@ class Training {
     if (per_ != kNone) add(kPerSlot, per_);
   }
 
-  // Puts the slots that hold the sums in the gradients' place.
+  // Replaces the gradients by the slots that contain their sums.
   void take_sums(std::vector<Trained>& trained) {
     for (Trained& t : trained) t.gradient = slot(name_of(t) + kGradientSlot, graph_.type(t.value)).second;
     if (per_ != kNone) per_ = slot(kPerSlot, {Type::kFloat, {}}).second;
@@ -121,7 +121,8 @@ class Training {
     return {at, b_.variable(name, type, variable)};
   }
 
-  // The norm of the divided gradients as an output; what multiplies the gradients as they are: kNone for 1.
+  // Adds the norm of the divided gradients as an output. Returns the factor of the undivided gradients, which divides and
+  // clips; kNone for 1.
   ValueId norm_and_scale(const std::vector<Trained>& trained) {
     std::vector<ValueId> gradients;
     for (const Trained& t : trained) gradients.push_back(t.gradient);
@@ -143,7 +144,7 @@ class Training {
     return count_;
   }
 
-  // One node for all parameters of one factor.
+  // The learning rate of a parameter: one node for all parameters with the same factor.
   ValueId rate_of(const Trained& t) {
     const auto found = options_.rate_factors.find(name_of(t));
     if (found == options_.rate_factors.end() || found->second == 1) return rate_;
@@ -157,8 +158,8 @@ class Training {
     return rate->second;
   }
 
-  // An input of the op by another name than these five is a slot, of the shape that its schema says; a parameter may lack some.
-  // The results are those of the parameter and of the slots that are there, in this order.
+  // An input of the op with any name but these five is a slot. The schema gives its shape; a parameter may lack some slots. The
+  // results are the new parameter and the new slots that exist, in this order.
   ValueId update(const Trained& t, ValueId scale) {
     const ir::OpSchema& op = ir::OpRegistry::instance().get(options_.optimizer + "_update");
     const ir::NamedAttributes given = attributes(t);
@@ -210,7 +211,7 @@ class Training {
   const TrainOptions& options_;
   ir::Builder b_;
   ValueId per_ = kNone, rate_ = kNone, count_ = kNone;
-  std::map<double, ValueId> rates_;  // by what multiplies the rate
+  std::map<double, ValueId> rates_;  // by factor of the rate
 };
 
 }  // namespace

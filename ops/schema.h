@@ -25,6 +25,10 @@
 
 namespace graphrun {
 
+// The documentation of the operand `lengths` of ops along an axis.
+inline constexpr const char* kLengthsDoc =
+    "INT32: the number of real positions along axis; its shape is that of x without axis, or the first part of that";
+
 class OpDefinition {
  public:
   OpDefinition(std::string name, std::string family) {
@@ -119,12 +123,12 @@ class OpDefinition {
     schema_.promotion = promotion;
     return *this;
   }
-  // Applies to the attribute declared last: inference uses its default, or 0.
+  // For the attribute declared last: inference uses its default, or 0.
   OpDefinition& TrainingOnly() {
     schema_.attributes.back().training_only = true;
     return *this;
   }
-  // Of the attribute named last.
+  // For the attribute declared last: the allowed range.
   OpDefinition& Within(ir::Range range) {
     schema_.attributes.back().range = range;
     return *this;
@@ -145,7 +149,7 @@ class OpDefinition {
     schema_.pointwise = true;
     return *this;
   }
-  // What it is to passes: compiler/ir/roles.h.
+  // What passes know about it: compiler/ir/roles.h.
   OpDefinition& Role(ir::Role role) {
     schema_.role = role;
     return *this;

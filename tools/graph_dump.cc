@@ -1,4 +1,4 @@
-// graph-dump: what the compiler made of a graph, at any stage, as text or as a picture.
+// graph-dump: prints a graph after any stage of the compiler, as text or as a picture.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,18 +27,19 @@
 namespace graphrun {
 namespace {
 
-constexpr unsigned kColumns = 100;  // of help
-constexpr const char* kDeviceHelp = "for --stage=loops and kernels, where the graph runs: cpu, cuda, cuda:N or auto, the CPU";
+constexpr unsigned kColumns = 100;  // width of help
+constexpr const char* kDeviceHelp =
+    "for --stage=loops and kernels: the device that the graph runs on: cpu, cuda, cuda:N or auto (the CPU)";
 
 struct Request {
   GraphRequest graph;
   std::optional<TrainOptions> train;
-  std::optional<Recipe> recipe;  // a job's: what `train` says depends on its graph
+  std::optional<Recipe> recipe;  // for a job, whose `train` depends on its graph
   CompileOptions compile;
   std::string stage;
   DumpFormat format = DumpFormat::kText;
   std::string output;
-  SymbolValues sizes;  // for the loops, the picture of the arena and its peak
+  SymbolValues sizes;  // for loops, and for the picture and the peak of the arena
   Target target;
   bool time_passes = false;
 };
@@ -57,32 +58,31 @@ std::string listed(const std::vector<std::string>& names) { return fmt::format("
 CommandLine command_line() {
   po::options_description what("what to print", kColumns);
   what.add_options()("stage", po::value<std::string>()->value_name("STAGE")->default_value("checked"),
-                     ("how far to go: " + listed(stage_names())).c_str())(
+                     ("the stage after which to print: " + listed(stage_names())).c_str())(
       "format", po::value<std::string>()->value_name("FORMAT"),
-      "text, pbtxt, dot, svg or json; that of the output's ending unless given, else text")(
-      "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "where to; - is stdout")(
+      "text, pbtxt, dot, svg or json; default: by the extension of the output file, otherwise text")(
+      "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "the output file; - is stdout")(
       "size", po::value<std::vector<std::string>>()->value_name("NAME=N"),
       "a size of the batch, for --stage=loops and kernels, and for the picture and the peak of --stage=memory; may be "
       "repeated")("device", po::value<std::string>()->value_name("NAME")->default_value("auto"), kDeviceHelp)(
       "product-precision", po::value<std::string>()->value_name("NAME")->default_value("float32"),
-      "for --stage=loops, kernels and memory: what products' factors are rounded to: tf32, bfloat16 or float32, not at all");
+      "for --stage=loops, kernels and memory: the rounding of products' factors: tf32, bfloat16 or float32 (none)");
   po::options_description how("how to compile", kColumns);
   how.add_options()("training", "with dropout and label smoothing (as --minimize does)")("inference", "without them")(
       "minimize", po::value<std::string>()->value_name("OUTPUT"), "differentiate this output and update the parameters")(
       "optimizer", po::value<std::string>()->value_name("NAME")->default_value("sgd"),
-      "sgd, adam, …: the name of an operator without its _update")("fetch",
-                                                                   po::value<std::vector<std::string>>()->value_name("NAME"),
-                                                                   "what to compute instead of every output; may be repeated")(
+      "sgd, adam, …: the name of an operator without its _update")(
+      "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
+      "a value to compute, instead of every output; may be repeated")(
       "precision", po::value<std::string>()->value_name("FLOAT")->default_value("float32"), "float32 or float64")(
       "disable-pass", po::value<std::vector<std::string>>()->value_name("NAME"),
-      "a pass to leave out, or recompute, share_memory or recurrent_kernels; may be repeated")(
-      "time-passes", "print on stderr how long each stage took and how many nodes it left");
+      "a pass to disable, or recompute, share_memory or recurrent_kernels; may be repeated")(
+      "time-passes", "print the time of each stage, and the number of nodes after it, to stderr");
   CommandLine line;
   line.usage = "graph-dump GRAPH|JOB [option ...]";
   line.about =
-      "Prints a graph of the model language as the compiler sees it after any of its stages. Text reads back to the same "
-      "graph;\n"
-      "pbtxt loads again, up to the stage checked (later ones have ops of the compiler's own); svg is a picture.";
+      "Prints a graph after any stage of the compiler. Text can be parsed back to the same graph; pbtxt can be loaded again\n"
+      "up to the stage checked (later stages contain internal operators); svg is a picture.";
   line.words = {{"FILE", true, false}};
   for (const po::options_description& group : {what, set_option(), how}) line.groups.push_back(group);
   return line;
@@ -117,7 +117,7 @@ SymbolValues parse_sizes(const std::vector<std::string>& texts) {
   return sizes;
 }
 
-// What can follow the gradients: the ops NAME_update of a parameter `p`.
+// The optimizers: ops NAME_update with a parameter `p`.
 std::vector<std::string> optimizers() {
   std::vector<std::string> names;
   for (const ir::OpSchema* op : ir::OpRegistry::instance().all()) {
@@ -139,7 +139,7 @@ std::optional<TrainOptions> parse_training(const po::variables_map& options) {
   return train;
 }
 
-// A job's graph with the arguments that the job gives it, and what its training adds.
+// Reads a job's graph, with the job's arguments, and what training adds to it.
 void read_job(const po::variables_map& options, Request& r) {
   const bool training = options.count("inference") == 0;
   const Network network = build_network(load_job(r.graph.path, option<std::vector<std::string>>(options, "set")));
@@ -197,21 +197,21 @@ Request parse_request(const po::variables_map& options) {
 
 // ---- the stages
 
-// Thrown by the observer once it has what was asked for: what lies behind need not run, and may be what is being looked into.
+// Thrown by the observer when it has the requested stage: later stages need not run, and may be what the user is debugging.
 struct Reached {};
 
 void print_time(const std::string& stage, const ir::Graph& graph, double seconds) {
   fmt::print(stderr, "{:<24} {:>10.3f} ms {:>9} nodes\n", stage, 1e3 * seconds, graph.nodes.size());
 }
 
-// What the stage left, from `checked` on.
+// The graph after a stage from `checked` on.
 ir::Graph compiled_until(const Request& r, const ir::Graph& checked) {
   std::optional<ir::Graph> found;
   const std::string stage = r.stage == "memory" ? "planned" : r.stage;
   CompileOptions options = r.compile;
   options.observe = [&](const std::string& name, const ir::Graph& graph, double seconds) {
     if (r.time_passes) print_time(name, graph, seconds);
-    if (name != stage || found) return;  // of a pass that runs twice, where it has most to do: before derivatives are taken
+    if (name != stage || found) return;  // for a pass that runs twice, the first time: before differentiation
     found = graph;
     if (!r.time_passes) throw Reached{};
   };
@@ -268,7 +268,7 @@ std::string kernels(const Request& r, const ir::Graph& checked) {
   return describe_kernels(program, r.sizes, r.target);
 }
 
-// The command line's names of the graph, also where the stage asked for comes before they are used.
+// Checks the names on the command line, even if the requested stage precedes their use.
 void check_names(const Request& r, const ir::Graph& checked) {
   if (r.train && checked.output(r.train->minimize) == nullptr) {
     std::vector<std::string> outputs;

@@ -17,7 +17,7 @@ enum class DumpFormat {
   kJson,
 };
 
-// "text", "pbtxt", "dot", "svg" or "json"; nothing for any other name.
+// "text", "pbtxt", "dot", "svg" or "json"; nullopt for any other name.
 std::optional<DumpFormat> dump_format(std::string_view name);
 
 std::string dump(const ir::Graph& graph, DumpFormat format);
@@ -30,9 +30,9 @@ std::string dump_pbtxt(const ir::Graph& graph);
 // Every node is a box and every scan a cluster; data flows from top to bottom.
 std::string dot(const ir::Graph& graph);
 
-// The same, drawn. A graph with more than kMostBoxes nodes is summarized first: nodes whose names have the same prefix become
-// one box, as do repetitions of a layer. Throws UserError: kRunFailed, E0510 cannot-draw if Graphviz fails; E0514 no-graphviz
-// if its module fails to load.
+// The same as a drawing. A graph with more than kMostBoxes nodes is summarized first: nodes whose names have the same prefix
+// become one box, and so do repetitions of a layer. Throws UserError: kRunFailed, E0510 cannot-draw if Graphviz fails; E0514
+// no-graphviz if its module fails to load.
 inline constexpr std::size_t kMostBoxes = 1500;
 std::string svg(const ir::Graph& graph);
 

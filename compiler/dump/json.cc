@@ -71,6 +71,7 @@ Json input_json(const ir::Input& input) {
   Json out = {{"value", id(input.value)}};
   if (input.below) out["below"] = size(*input.below);
   if (input.lengths_of) out["lengths_of"] = input.lengths_of->name();
+  if (input.lasting) out["lasting"] = true;
   return out;
 }
 

@@ -26,7 +26,7 @@ namespace {
 
 using ir::PointwiseProgram;
 
-// The lines of a text, each as far in as `indent` says.
+// The text with every line indented by `indent`.
 std::string indented(const std::string& text, const std::string& indent) {
   std::string out;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -40,7 +40,7 @@ std::string indented(const std::string& text, const std::string& indent) {
 
 std::string sizes_of(const TensorView& view) { return fmt::format("[{}]", fmt::join(view.sizes, ", ")); }
 
-// What the values of a region are called, each by a name that no value around it has.
+// The names of a region's values. No value of an enclosing region has the same name.
 struct NamedRegion {
   std::vector<std::string> names;  // by value
   Identifiers taken;
@@ -64,19 +64,19 @@ struct RegionUses {
   std::vector<char> read, made;
 };
 
-// "read.h" for "read.h.1"; a gradient keeps the numbers, which tell of which of several values it is.
+// "read.h" for "read.h.1". The name of a gradient keeps its numbers, which say to which of several values it belongs.
 std::string without_number(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   const bool numbered = dot != std::string::npos && name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
   return numbered && !name.starts_with("d.") ? without_number(name.substr(0, dot)) : name;
 }
 
-// Names the values of a region that have no name yet. A view has no instruction: it gets the name of the
-// value whose memory it shows. Values that nothing reads come last, so that they leave the short names to others.
+// Names the values of a region that have no name yet. A view has no instruction and gets the name of the value that it views.
+// Unread values come last, to leave the short names to others.
 void name_values(const BoundRegion& region, NamedRegion& scope) {
   const std::vector<ValueSpec>& values = region.source->values;
   const RegionUses uses(region);
-  std::vector<std::size_t> shows(values.size());  // by value: itself, or what it is a view of
+  std::vector<std::size_t> shows(values.size());  // by value: the value itself, or the one that it views
   std::map<std::pair<Storage::Kind, std::int32_t>, std::size_t> held;
   const auto place = [&](std::size_t v) { return std::pair(values[v].storage.kind, values[v].storage.index); };
   for (std::size_t v = 0; v < values.size(); ++v) {
@@ -124,7 +124,7 @@ class KernelPrinter {
 
  private:
   void line(const std::string& indent, const std::string& text) { text_ += indent + text + "\n"; }
-  // The equation that the next lines come from, unless the lines before do too.
+  // Prints the equation of the next lines, unless the previous lines have the same.
   void equation(const Location& at, const std::string& indent) {
     if (!at.known()) return;
     const auto printed = std::tuple(at.file, at.line, at.column, indent);
@@ -197,7 +197,7 @@ class KernelPrinter {
     }
   }
 
-  // A kernel that is not generated, or a copy.
+  // Prints a kernel that is not generated, or a copy.
   void print_kernel(const BoundInstruction& bound, const NamedRegion& scope, const std::string& indent) {
     const Instruction& source = *bound.source;
     std::vector<std::string> outputs, sizes;
@@ -208,7 +208,7 @@ class KernelPrinter {
     line(indent, fmt::format("{} = {}  // {}", fmt::join(outputs, ", "), call(bound, scope), fmt::join(sizes, ", ")));
   }
 
-  // What a kernel computes, as an equation would write it.
+  // What a kernel computes, in the syntax of equations.
   static std::string call(const BoundInstruction& bound, const NamedRegion& scope) {
     const Instruction& source = *bound.source;
     if (source.kind == Instruction::Kind::kCopy) return scope.name(source.inputs[0]);
@@ -217,7 +217,7 @@ class KernelPrinter {
     if (op != nullptr && op->role == ir::Role::kSize) return ir::write_size(source.attributes.dim("size")).text;
     std::vector<ir::WrittenExpression> operands;
     std::vector<std::string> all;
-    bool gap = false;  // operands after an absent one go by name
+    bool gap = false;  // operands after an absent one are passed by name
     for (std::size_t i = 0; i < source.inputs.size(); ++i) {
       if (source.inputs[i] < 0) {
         gap = true;
@@ -248,14 +248,14 @@ class KernelPrinter {
     text_ += "\n";
   }
 
-  // The values of a body that no instruction of it computes: what a step is given.
+  // The values that a step reads but does not compute.
   struct Given {
     std::size_t value, slot;
   };
   static std::vector<Given> given(const BoundRegion& body) {
     const RegionUses uses(body);
     std::vector<Given> all;
-    std::set<std::int32_t> seen;  // a view of what is given has its name
+    std::set<std::int32_t> seen;  // slots listed so far; a view of one adds nothing
     for (std::size_t v = 0; v < uses.read.size(); ++v) {
       const Storage at = body.source->values[v].storage;
       if (at.kind == Storage::Kind::kSlot && uses.read[v] != 0 && uses.made[v] == 0 && seen.insert(at.index).second)
@@ -264,8 +264,8 @@ class KernelPrinter {
     return all;
   }
 
-  // Names what a step stores in the stack of an output: "h[step]". A stack may hold other values before: the
-  // last one stays.
+  // Names the value that a step stores in the stack of an output: "h[step]". If several values use the stack's memory, the last
+  // one counts.
   static void name_stacked(const BoundInstruction& bound, const NamedRegion& around, const std::string& step,
                            std::vector<std::string>& names) {
     const BoundScan& scan = *bound.scan;
@@ -321,7 +321,7 @@ class KernelPrinter {
     line(indent, "}");
   }
 
-  // The value that a state has after a step; -1: that it had before.
+  // The value of a state after a step; -1 if the step does not change it.
   static std::int32_t next_state(const BoundScan& scan, std::size_t state) {
     const StateSpec& spec = scan.states[state].spec;
     const std::size_t slot = spec.mode == StateSpec::Mode::kStacked ? scan.slots.stack(static_cast<std::size_t>(spec.index))
@@ -340,8 +340,7 @@ class KernelPrinter {
   const Program& program_;
   const Binding& binding_;
   std::string text_;
-  std::optional<std::tuple<const std::string*, int, int, std::string>>
-      equation_;  // the last one that was printed, and how deep
+  std::optional<std::tuple<const std::string*, int, int, std::string>> equation_;  // the last one printed, and its indentation
 };
 
 }  // namespace

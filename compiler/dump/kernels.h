@@ -9,8 +9,9 @@
 namespace graphrun {
 
 // Every instruction in the order in which it runs, with the equation that it came from as a comment: file, line and text. On
-// the CPU, fused groups and loops as statements: what their machine code computes. On a device, the texts of generated kernels,
-// as its compiler gets them but for the comments. Every symbol has a size. Throws what bind throws.
+// the CPU, fused groups and loops are printed as statements that compute what their machine code computes. On a device,
+// generated kernels are printed as its compiler receives them, plus these comments. `sizes` has every symbol. Throws what bind
+// throws.
 std::string describe_kernels(const Program& program, const SymbolValues& sizes, Target target);
 
 }  // namespace graphrun

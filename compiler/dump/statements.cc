@@ -9,7 +9,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kLongest = 72;  // above this, an expression gets a name
+constexpr std::size_t kLongest = 72;  // a longer expression gets a name
 
 }  // namespace
 

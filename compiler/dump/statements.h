@@ -15,7 +15,7 @@ namespace graphrun {
 
 struct Statement {
   std::string text;
-  const Location* new_line = nullptr;  // where its equation is, unless the statement before has the same
+  const Location* new_line = nullptr;  // location of its equation; null if the previous statement has the same
 };
 
 // An instruction gets a name of its own if it is read more than once or by an instruction of another equation; otherwise its
@@ -43,10 +43,10 @@ class Statements {
   const std::vector<Origin>& origins_;  // by instruction
   Identifiers taken_;
   std::vector<ir::WrittenExpression> inputs_, made_;
-  // By instruction: how often it is read, and by which; the number of instructions stands for a result.
+  // By instruction: how often it is read, and the reader; for a result, the reader is the number of instructions.
   std::vector<std::size_t> reads_, reader_;
   std::vector<Statement> statements_;
-  std::optional<std::size_t> last_;  // the instruction that the last statement is of
+  std::optional<std::size_t> last_;  // the instruction of the last statement
 };
 
 }  // namespace graphrun

@@ -85,8 +85,8 @@ class Repeat : public Sub {
  private:
   Instance& part(const Leaf& leaf) { return *parts().at(std::stoul(leaf[0])); }
 
-  // The name of the output that the next repetition uses as an input, with its location in `next`; nothing if the output has
-  // the input's name.
+  // The name of the output that the next repetition uses as an input, with its location in `next`; null if the output has the
+  // input's name.
   const ir::Expression* next_of(const std::string& name) const {
     for (const ir::Binding& b : def_.next)
       if (b.name == name) return &b.value;
@@ -99,7 +99,7 @@ class Repeat : public Sub {
     const std::string example = outputs.size() == 1 ? outputs[0].name : "OUTPUT";
     return part.output(
         b.name, parent_.at(b.at),
-        "next: \"" + b.name + " = " + example + "\" says which output the next repetition takes for '" + b.name + "'");
+        "next: \"" + b.name + " = " + example + "\" names the output that the next repetition uses as '" + b.name + "'");
   }
 
   std::vector<std::unique_ptr<Instance>>& parts() {
@@ -179,7 +179,7 @@ class Repeat : public Sub {
   std::optional<Meaning> end_;
 };
 
-// A value for the states of all repetitions has an axis of repetitions.
+// Notes that a value for the states of all repetitions has an axis of repetitions.
 void note_repetitions(const StateTree& tree, const Leaf& leaf, const std::string& name, const ir::TensorType& found,
                       std::vector<std::string>& notes) {
   const StateTree* t = &tree;
@@ -270,7 +270,7 @@ void Sub::check_begins() {
   const Definition& d = *graph_->definition;
   if (def_.begins.empty() || !d.states.empty() || !d.instances.empty()) return;
   fail("E0242 unknown-state", parent_.at(def_.begins[0].at), "graph '" + d.name + "' has no states, so none begins as this",
-       {"help: begin says what states are before the first step; an input takes a value: input: \"name = value\""});
+       {"help: begin sets the initial values of states; to set an input, write input: \"name = value\""});
 }
 
 std::optional<Meaning> Sub::given(const StateTree& tree, const Leaf& leaf, std::optional<int> index,

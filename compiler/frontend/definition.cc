@@ -335,7 +335,7 @@ class DefinitionReader {
     if (!m.lengths().empty()) s.lengths = expression(p.text("lengths"));
     s.reverse = m.reverse();
     if (s.each.empty()) {
-      error("E0214 no-sequence", s.at, "scan '" + s.name + "' has no `each`: nothing says how many steps it takes",
+      error("E0214 no-sequence", s.at, "scan '" + s.name + "' has no `each`, so its number of steps is unknown",
             {"help: each: \"x = words\" gives step t the slice words[t]"});
     }
     add(d, std::move(s), !m.graph().empty());
@@ -348,7 +348,8 @@ class DefinitionReader {
     if (!m.times().empty()) {
       r.times = expression(p.text("times"));
     } else {
-      refuse(d, r.name, "E0204 missing", r.at, "repeat '" + r.name + "' does not say how often", {"help: times: \"depth\""});
+      refuse(d, r.name, "E0204 missing", r.at, "repeat '" + r.name + "' has no number of repetitions",
+             {"help: times: \"depth\""});
     }
     const bool sound = read_next(d, r, list(p, "next", m.next_size()));
     add(d, std::move(r), !m.graph().empty(), sound);
@@ -369,7 +370,8 @@ class DefinitionReader {
             {"help: " + (hint.empty() ? "" : hint + " ") + "carry: \"x = words\" next: \"x = h\" gives each repetition " +
              "the output h of the one before for its input x"});
       }
-      if (named(r.next, b.name)) return refuse(d, r.name, "E0205 named-twice", b.at, "the next '" + b.name + "' is said twice");
+      if (named(r.next, b.name))
+        return refuse(d, r.name, "E0205 named-twice", b.at, "the next '" + b.name + "' is given twice");
       if (b.value.kind != ir::Expression::Kind::kName || b.value.path.size() != 1) {
         return refuse(
             d, r.name, "E0234 no-output", b.value.at,
@@ -397,7 +399,7 @@ class DefinitionReader {
 
   bool names_graph(Definition& d, const InstanceDef& c, bool says_graph) {
     if (!says_graph) {
-      return refuse(d, c.name, "E0204 missing", c.at, "'" + c.name + "' does not say which graph",
+      return refuse(d, c.name, "E0204 missing", c.at, "'" + c.name + "' does not name a graph",
                     {"help: graph: \"cell\", an import or a local graph"});
     }
     if (!c.graph.at.known()) return false;  // the graph's name could not be read

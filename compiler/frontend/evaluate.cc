@@ -12,7 +12,7 @@ namespace {
 using ir::Expression;
 using ir::Number;
 
-constexpr std::int64_t kHighestPowerOfSize = 8;  // of a symbol; no tensor has more elements than a higher power
+constexpr std::int64_t kHighestPowerOfSize = 8;  // of a symbol; no tensor needs a higher power
 constexpr std::ptrdiff_t kStackBytes = 5 << 20;  // out of a thread's 8 MiB
 
 std::optional<double> fold_numbers(const std::string& op, const std::vector<double>& x) {
@@ -59,7 +59,7 @@ std::optional<Dim> as_dim(const Meaning& m) {
   return std::nullopt;
 }
 
-// Arithmetic at compile time; nothing if it needs a node.
+// Arithmetic at compile time; nullopt if a node is needed.
 std::optional<Meaning> fold(const std::string& op, const std::vector<Meaning>& operands, const Location& at) {
   std::vector<double> x;
   bool whole = true, all_numbers = true;
@@ -313,7 +313,7 @@ Meaning call(Instance& i, const Expression& e, Scope& scope) {
     if (e.text == "step" || e.text == "history") {
       Region& r = i.region();
       if (i.first_step()) return at_first_step(i, e, scope);
-      if (!r.parent) fail("E0237 no-scan", at, e.text + "(…) stands in no scan");
+      if (!r.parent) fail("E0237 no-scan", at, e.text + "(…) is not inside a scan");
       if (r.reverse) fail("E0238 reverse", at, e.text + "(…) has no meaning in a scan that runs in reverse");
       if (e.text == "step") return r.ref(r.step);
       if (e.operands.size() != 1) fail("E0305 wrong-operands", at, "history(x) takes one value");

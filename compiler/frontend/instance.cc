@@ -179,7 +179,7 @@ Meaning Instance::name(const Expression& e, const Scope& scope) {
           break;
         }
         if (e.path.size() < 2)
-          fail("E0213 whole-instance", at(e.at), "'" + first + "' is a call; say " + first + ".NAME or " + first + ".end");
+          fail("E0213 whole-instance", at(e.at), "'" + first + "' is a call; write " + first + ".NAME or " + first + ".end");
         if (definition().long_chain) prepare({true, member->index, e.path[1]});
         m = e.path[1] == "end" ? sub(first).end() : sub(first).output(e.path[1], at(e.at));
         rest = 2;

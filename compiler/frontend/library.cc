@@ -67,8 +67,9 @@ const Definition* Library::load(const std::string& path, const Namer& by, const 
     return fail(why.code, why.text, why.notes);
   }
   if (!found.outside.empty()) {
-    return fail("E0220 outside", "'" + path + "' leaves the folder " + found.outside,
-                {"help: paths of graphs start beside the file that names them or at a folder graphs, and stay there"});
+    return fail(
+        "E0220 outside", "'" + path + "' leaves the folder " + found.outside,
+        {"help: paths of graphs start in the folder of the file that names them or in a folder graphs, and must not leave it"});
   }
   if (found.file.empty()) {
     std::string all;
@@ -132,7 +133,7 @@ const Definition* Library::read(const std::string& file, const std::string& show
     std::string text = read_source(shown);
     if (const std::string kind = declared_message(text); !kind.empty() && kind != "graphrun.Graph") {
       throw UserError(ExitCode::kInvalidGraph, "E0222 no-graph",
-                      shown + ": says of itself that it is a " + kind + ", not a graphrun.Graph");
+                      shown + ": declares itself a " + kind + ", not a graphrun.Graph");
     }
     const std::string* name = intern_file(shown);
     namers_[name] = {Namer::Kind::kFile, shown, kept};

@@ -50,7 +50,7 @@ void find_reads(const Definition& d, const Expression& e, std::set<Definition::R
   for (const auto& [name, value] : e.keywords) find_reads(d, value, reads);
 }
 
-// The length of a chain of calls from which on they are evaluated in order, first to last.
+// Calls in a chain at least this long are evaluated in order, first to last.
 constexpr std::size_t kLongChain = 40;
 
 // Whether a chain of reads leads through that many calls; a cycle counts as any length.
@@ -76,7 +76,7 @@ bool has_long_chain(const Definition& d) {
         const Definition::Read& r = reads[step.next++];
         const auto known = longest.find({r.instance, r.index});
         if (known == longest.end()) {
-          --step.next;  // again, now that it is known
+          --step.next;  // visit it again, now that the result is known
           enter(r);
         } else {
           step.calls = std::max(step.calls, known->second);
@@ -324,7 +324,7 @@ class Checker {
     const std::string& first = e.path[0];
     if (d_.is_outer_value(first)) {
       return error("E0217 outer-value", e.at,
-                   "'" + first + "' is a value of the file around this graph; a local graph sees its args and imports alone",
+                   "'" + first + "' is a value of the enclosing file; a local graph sees only the file's args and imports",
                    "hand it in: input { name: \"" + first + "\" … } here and input: \"" + first + "\" in the call");
     }
     std::string help = hint(first, [&] {

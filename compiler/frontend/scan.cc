@@ -57,7 +57,7 @@ class Scan : public Sub {
     return *body_;
   }
 
-  // The graph as it is before the first step, outside the loop: the initial values of states may need it.
+  // The graph before its first step, outside the loop; the initial values of states may need it.
   Instance& first() {
     if (first_) return *first_;
     Instance::Setup s = setup({}, path_, parent_.region());
@@ -131,7 +131,7 @@ class Scan : public Sub {
     return live_;
   }
 
-  // Where the axes of lengths are among the axes of a value of one step.
+  // The position of the axes of lengths among the axes of one step's value.
   std::optional<std::size_t> row_axis(const Shape& shape) {
     live();
     const std::size_t n = lengths_shape_.size();

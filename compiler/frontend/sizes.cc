@@ -94,7 +94,7 @@ Meaning InstanceSizes::symbol(const std::string& name, const Location& where) {
   }
   if (known()) return Meaning::size(symbols_.at(name));
   fail("E0230 unknown-size", instance_.at(where),
-       "nothing says what the size '" + name + "' is in graph '" + instance_.definition().name + "'",
+       "nothing determines the size '" + name + "' in graph '" + instance_.definition().name + "'",
        {"help: a size gets its number from the input or equation whose shape names it; the caller gives none"});
 }
 

@@ -16,7 +16,7 @@ class InstanceSizes {
   explicit InstanceSizes(Instance& instance) : instance_(instance) {}
 
   void set(const std::string& name, const Dim& dim) { symbols_[name] = dim; }
-  // The size that a name in a shape stands for, which an input or an equation tells. Throws Failure (E0230) if nothing does.
+  // The size that a name in a shape means, as an input or an equation determines it. Throws Failure (E0230) if nothing does.
   Meaning symbol(const std::string& name, const Location& at);
   Dim size(const ir::Expression& e);
   Shape shape(const std::vector<ir::Expression>& sizes);

@@ -120,7 +120,7 @@ class Collector : public pb::io::ErrorCollector {
       std::string says = text_hints::between(std::string(columns_.text().substr(0, 400)), "# proto-message: graphrun.", "\n");
       while (!says.empty() && (says.back() == '\r' || says.back() == ' ')) says.pop_back();
       if (!says.empty() && !root_->full_name().ends_with("." + says))
-        d.notes.push_back("help: the file says of itself that it is a " + says + "; expected a " + root_->name());
+        d.notes.push_back("help: the file declares itself a " + says + "; expected a " + root_->name());
     }
     if (const std::string word = text_hints::between(message, "Unknown enumeration value of \"", "\""); !word.empty()) {
       const std::string field = text_hints::between(message, "for field \"", "\"");
@@ -158,7 +158,7 @@ class Collector : public pb::io::ErrorCollector {
     const pb::FieldDescriptor* const field = text_hints::field_before(before, text_hints::open_message(before, root_));
     const std::string name = field != nullptr ? field->name() : "NAME";
     if (root_->name() == "Graph" && (name == "graph" || name == "arg"))
-      d.notes.push_back("help: a graph is read here; graph and arg are texts in a job alone");
+      d.notes.push_back("help: this is a graph; only in a job are graph and arg texts");
     d.notes.push_back("help: the field is a message: " + name + " { … }");
     if (field != nullptr && field->message_type() != nullptr && name != "graph")
       d.notes.back() += "; " + text_hints::fields_of(*field->message_type());
@@ -169,7 +169,7 @@ class Collector : public pb::io::ErrorCollector {
     const std::string_view before = text_before(line, column);
     const pb::Descriptor* const message = text_hints::open_message(before, root_);
     if (message == nullptr || text_hints::field_before(before, message) != nullptr) {
-      d.notes.push_back("help: names of choices, true and false stand without quotes");
+      d.notes.push_back("help: names of choices, true and false are written without quotes");
     } else {
       d.notes.push_back("help: a field's name is expected, then its value; " + text_hints::fields_of(*message));
     }
@@ -187,7 +187,7 @@ class Collector : public pb::io::ErrorCollector {
     if (begin > 0 && sign(begin - 1)) --begin;
     while (end < text.size() && part(text[end])) ++end;
     d.text = "'" + std::string(text.substr(begin, end - begin)) + "' is no number";
-    d.notes = {"help: a number stands alone, without a unit: " + std::string(text.substr(begin, unit - begin))};
+    d.notes = {"help: a number is written without a unit: " + std::string(text.substr(begin, unit - begin))};
     d.at.column -= static_cast<int>(unit - begin);
     d.at.length = static_cast<int>(end - begin);
     out_of_step_ = true;

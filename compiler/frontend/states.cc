@@ -147,10 +147,10 @@ StateTree InstanceStates::tree_of(const std::string& of, const Location& where) 
 
 ir::TensorType InstanceStates::type(const Leaf& leaf) {
   const Member* m = definition().member(leaf[0]);
-  GRAPHRUN_CHECK(m != nullptr, "leaf_type: " + dotted(leaf));
+  GRAPHRUN_CHECK(m != nullptr, "no state '" + dotted(leaf) + "'");
   const Leaf rest(leaf.begin() + 1, leaf.end());
   if (m->kind == Member::Kind::kInstance) return instance_.sub(leaf[0]).leaf_type(rest);
-  GRAPHRUN_CHECK(m->kind == Member::Kind::kState, "leaf_type: " + dotted(leaf));
+  GRAPHRUN_CHECK(m->kind == Member::Kind::kState, "no state '" + dotted(leaf) + "'");
   const StateDef& s = definition().states[m->index];
   if (s.of.empty()) return {s.type, instance_.sizes().shape(s.shape)};
   Leaf other = split_path(s.of);

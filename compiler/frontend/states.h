@@ -43,7 +43,7 @@ class InstanceStates {
  public:
   explicit InstanceStates(Instance& instance) : instance_(instance) {}
 
-  // Returns the value that a state has before the step; nothing if this instance does not know.
+  // Returns the value of a state before the step; nullopt if this instance does not know it.
   using Provider = std::function<std::optional<Meaning>(const Leaf&)>;
   void provide(Provider provider) { provider_ = std::move(provider); }
 

@@ -126,15 +126,15 @@ std::size_t bare_length(std::string_view text, std::size_t begin) {
 
 std::string form_of_value(const std::string& message) {
   if (message.starts_with("Expected integer") && message.find("got: \"") != std::string::npos)
-    return "numbers and names of choices stand without quotes";
+    return "numbers and names of choices are written without quotes";
   if (message.starts_with("Expected double") && message.find("got: \"") != std::string::npos)
-    return "numbers stand without quotes";
+    return "numbers are written without quotes";
   if (message.starts_with("Expected identifier, got: /")) return "a comment begins with #";
   if (message.starts_with("String literals cannot cross"))
     return "the quote that opens here closes on no later place of the line";
   if (message.starts_with("Expected \":\", found \"{\"")) return "the field is a text: NAME: \"…\"";
   if (message.starts_with("Invalid value for boolean")) return "write true or false, without quotes";
-  if (message.starts_with("Non-repeated field")) return "say it once";
+  if (message.starts_with("Non-repeated field")) return "it may be given only once";
   return "";
 }
 

@@ -56,7 +56,7 @@ std::string Builder::unique(std::string stem) {
   const auto [it, fresh] = names_.emplace(stem, 0);
   if (fresh) return stem;
   std::string candidate;
-  int& count = it->second;  // references into an unordered_map survive insertions
+  int& count = it->second;  // references into an unordered_map stay valid after insertions
   do {
     candidate = stem + "." + std::to_string(++count);
   } while (!names_.emplace(candidate, 0).second);

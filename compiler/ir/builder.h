@@ -15,7 +15,8 @@ namespace graphrun::ir {
 
 using NamedAttributes = std::vector<std::pair<std::string, Attribute>>;
 
-// A node's attributes: those given, the schema's defaults for the others. Throws OpError where one that has none is missing.
+// A node's attributes: those given, the schema's defaults for the others. Throws OpError if an attribute without a default is
+// missing.
 Attributes complete(const OpSchema& op, const NamedAttributes& given);
 
 class Builder {

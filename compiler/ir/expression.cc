@@ -10,13 +10,13 @@
 namespace graphrun::ir {
 namespace {
 
-constexpr int kDeepest = 200;  // nesting of parentheses and the like: far deeper than any formula, and well within the stack
-constexpr std::size_t kLongest = 4000;  // tokens in one expression: a chain of operators is as deep as it is long
+constexpr int kDeepest = 200;           // nesting of parentheses and the like: deeper than any formula, and safe for the stack
+constexpr std::size_t kLongest = 4000;  // tokens in one expression: a chain of operators makes an equally deep tree
 
 bool word_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-constexpr double kLargestWhole = 9e15;  // every integer up to it is exact in a double
+constexpr double kLargestWhole = 9e15;  // every integer up to this is exact in a double
 
 struct Token {
   enum class Kind { kNumber, kWord, kName, kGraph, kSymbol, kEnd } kind = Kind::kEnd;
@@ -36,7 +36,7 @@ class Lexer {
  public:
   explicit Lexer(const SourceText& source) : source_(source), s_(source.text) {}
 
-  // One token more than allowed shows that there are too many.
+  // Reads at most one token more than allowed, which is enough to report that there are too many.
   std::vector<Token> all() {
     std::vector<Token> tokens;
     while (tokens.size() <= kLongest) {
@@ -49,7 +49,7 @@ class Lexer {
   }
 
  private:
-  // The longest text here that could be the path of a graph. The end of a run is searched once.
+  // The longest text at this position that could be the path of a graph. Its end is searched for only once.
   std::string_view run() {
     if (run_end_ <= i_) run_end_ = i_;
     while (run_end_ < s_.size() && path_part(s_[run_end_])) ++run_end_;
@@ -121,7 +121,7 @@ class Lexer {
     i_ = end + 1;
   }
 
-  // A path of a graph (cells/atr.pbtxt) is one token; so is a name.
+  // Reads a name, or the path of a graph (cells/atr.pbtxt), as one token.
   void name(Token& t) {
     constexpr std::string_view kEnding = ".pbtxt";
     const std::string_view path = run();
@@ -148,7 +148,7 @@ class Lexer {
     // Operators of several characters from other languages.
     static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
         {"//", "a division that is rounded down is floor(x / n)"},
-        {"...", "a slice says ':' for each axis before: x[:, :, 0]"},
+        {"...", "write ':' for each axis before it: x[:, :, 0]"},
         {":=", "an equation is `name = expression`"},
         {"+=", "a value never changes: give the result a name of its own"},
         {"*=", "a value never changes: give the result a name of its own"},

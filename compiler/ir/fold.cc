@@ -6,17 +6,28 @@
 namespace graphrun::ir {
 namespace {
 
-// In the order of FoldKind.
-constexpr std::array<std::string_view, 7> kNames = {"sum", "mean", "max", "min", "logsumexp", "argmax", "argmin"};
+struct Named {
+  FoldKind kind;
+  std::string_view name;
+};
+constexpr std::array<Named, 7> kNames = {{{FoldKind::kSum, "sum"},
+                                          {FoldKind::kMean, "mean"},
+                                          {FoldKind::kMax, "max"},
+                                          {FoldKind::kMin, "min"},
+                                          {FoldKind::kLogSumExp, "logsumexp"},
+                                          {FoldKind::kArgMax, "argmax"},
+                                          {FoldKind::kArgMin, "argmin"}}};
 
 }  // namespace
 
-std::string_view name_of(FoldKind kind) { return kNames.at(static_cast<std::size_t>(kind)); }
+std::string_view name_of(FoldKind kind) {
+  return std::find_if(kNames.begin(), kNames.end(), [&](const Named& n) { return n.kind == kind; })->name;
+}
 
 std::optional<FoldKind> fold_named(std::string_view op) {
-  const auto at = std::find(kNames.begin(), kNames.end(), op);
+  const auto at = std::find_if(kNames.begin(), kNames.end(), [&](const Named& n) { return n.name == op; });
   if (at == kNames.end()) return std::nullopt;
-  return static_cast<FoldKind>(at - kNames.begin());
+  return at->kind;
 }
 
 }  // namespace graphrun::ir

@@ -20,7 +20,7 @@ struct Fold {
 
 // The op that computes the reduction by itself: "sum", "argmax".
 std::string_view name_of(FoldKind kind);
-// Nothing if no reduction has that name.
+// nullopt if no reduction has that name.
 std::optional<FoldKind> fold_named(std::string_view op);
 
 // Whether the result is a position (INT32) rather than a number.

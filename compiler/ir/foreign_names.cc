@@ -88,7 +88,7 @@ const Row kOps[] = {
     {{"chunk", "unbind", "unstack", "tensorsplit"}, "a, b = split(x, parts=2, axis=-1)"},
     {{"flip", "reverse", "flipud"}, "scan { … reverse: true } runs from the last real step to the first"},
     {{"roll", "shift", "pack", "padsequence", "packpaddedsequence"},
-     "a state that only waits shifts by a step; lengths= says where padding begins"},
+     "a state that only waits shifts by a step; lengths= gives the real length of each sequence"},
     {{"rnn", "lstm", "gru", "lstmcell", "grucell", "rnncell", "birnn", "bilstm"}, kCell},
     {{"attention", "multiheadattention", "scaleddotproductattention"},
      "attention is a graph: import: \"attend = attention/additive.pbtxt\", then call { … graph: \"attend\" … }"},
@@ -99,10 +99,10 @@ const Row kOps[] = {
 const Row kValues[] = {
     {{"True"}, "write true"},
     {{"False"}, "write false"},
-    {{"None", "null", "nil"}, "nothing stands for an absent value: leave it out"},
+    {{"None", "null", "nil"}, "there is no value for absent; leave it out"},
     {{"inf", "Infinity", "infinity"}, "an infinite number has no name here; -1e30 in a softmax is as good"},
     {{"pi"}, "write 3.14159265358979"},
-    {{"self"}, "the parts of a graph go by their names alone"},
+    {{"self"}, "parts of a graph are used by their names, without a prefix"},
 };
 
 const Row kAttributes[] = {

@@ -14,9 +14,9 @@ std::string here_op_is(std::string_view foreign);
 // The help for a call of an unknown op: its equivalent here or, if `guess`, the ops or `others` with similar names; and how to
 // list all ops.
 std::string unknown_op_help(std::string_view name, bool guess = true, std::vector<std::string> others = {});
-// The equivalent of a value spelt as in other languages: `True` is `true`; "" for others.
+// The equivalent of a value as other languages spell it: `true` for `True`; "" for other words.
 std::string here_value_is(std::string_view foreign);
-// The op's name for an attribute or operand with a name from other frameworks: `dim` is `axis`; "" if there is none.
+// The op's own name for an attribute or operand that other frameworks name differently: `axis` for `dim`; "" if there is none.
 std::string_view here_attribute_is(const OpSchema& op, std::string_view foreign);
 
 }  // namespace graphrun::ir

@@ -50,7 +50,7 @@ struct Node {
   Attributes attributes;
   std::vector<Graph> regions;  // scan: one, its body
   Location at;
-  // Of a node that a pass made of several: these nodes, in the order of the instructions of its code, then of its reductions.
+  // For a node that a pass merged from several: those nodes, in the order of its instructions, then of its reductions.
   std::vector<Origin> origins = {};
 };
 
@@ -59,7 +59,9 @@ struct Input {
   ValueId value = kNone;
   std::optional<Dim> below;  // INT32: elements are in [0, below)
   std::optional<Symbol> lengths_of;
-  std::string each = {};  // of a sequence that a scan's body reads: its name in `each`; kept as Graph::declared is
+  std::string each = {};  // for a sequence that a scan's body reads: its name in `each`; preserved no more than Graph::declared
+  // For a root: many consecutive runs are fed the same tensor. What kernels derive from it is kept until another one is fed.
+  bool lasting = false;
 };
 
 // The initial value of a variable.
@@ -98,8 +100,8 @@ struct Output {
 // padding: the front end adds selections to the body.
 struct Graph {
   std::string name;  // of a body: the path of its scan, "members.0.decode"
-  // Of a body in a root that was just expanded: the same path without the numbers of repetitions, "members.decode". Not part of
-  // the text, and passes need not preserve it.
+  // For a body in a root that was just expanded: its path without the indices of repeats, "members.decode". Not part of the
+  // text, and passes need not preserve it.
   std::string declared = {};
   StableVector<Value> values;  // a reference to an element, or to its type, stays valid when nodes are added
   std::vector<Node> nodes;
@@ -120,8 +122,8 @@ struct Graph {
   std::int64_t parameter_count() const;  // the number of elements of all parameters
 };
 
-// The four counts that identify the operands of a scan; every pass that inspects one starts here. Only this class knows their
-// order.
+// The four counts that identify the operands of a scan, in the order that the comment of Graph gives. Every pass that inspects
+// a scan starts here.
 struct ScanLayout {
   std::size_t states = 0, each = 0, invariants = 0, outputs = 0;
   // Positions among the body's inputs.

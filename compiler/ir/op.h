@@ -43,7 +43,7 @@ struct AttributeSpec {
   AttributeKind kind;
   std::optional<Attribute> default_value;  // absent: must be given
   std::string doc;
-  bool training_only = false;  // inference takes the default, or 0 (a dropout's rate, label smoothing)
+  bool training_only = false;  // inference uses the default, or 0 (dropout rates, label smoothing)
   Range range = Range::kAny;   // checked where jobs are (tools/job/train_check.cc)
 };
 
@@ -62,7 +62,7 @@ struct InferContext {
 // other casts themselves, so anything else is left for the shape rule to reject.
 enum class Promotion : std::uint8_t {
   kNone,        // none
-  kArithmetic,  // where one operand is FLOAT, all become FLOAT; the result's type is theirs (add, maximum)
+  kArithmetic,  // if one operand is FLOAT, all become FLOAT; the result has their type (add, maximum)
   kFloat,       // all become FLOAT, and so is the result (div, exp)
   kCompare,     // as kArithmetic; the result is BOOL (lt)
   kLogical,     // none: all must be BOOL, and so is the result (and)
@@ -76,13 +76,14 @@ using GradientRule = std::function<void(GradientContext&)>;
 // Applies the op to all steps of a scan at once; returns its results, or none if it cannot (compiler/ir/sequence.h).
 using SequenceRule = std::function<std::vector<ValueId>(SequenceContext&)>;
 
-// The shape of an optimizer's slot, by its name, for a parameter of a shape; none: such a parameter does not have the slot.
+// The shape of an optimizer's slot, given its name and the parameter's shape; nullopt if such a parameter does not have the
+// slot.
 using SlotShapeRule =
     std::function<std::optional<Shape>(std::string_view slot, const Shape& parameter, const Attributes& attributes)>;
 
 struct OpSchema {
   std::string name;
-  std::string family;  // the folder in ops/; for people, no pass asks for it
+  std::string family;  // the folder in ops/; for documentation only
   std::string doc;     // equation, shapes, source, an example equation
   std::vector<InputSpec> inputs;
   std::vector<std::string> outputs;
@@ -90,29 +91,29 @@ struct OpSchema {
   ShapeRule infer;
   GradientRule gradient;    // null: see no_gradient
   std::string no_gradient;  // why there is none: "integer result", "an optimizer's update"
-  SequenceRule sequence;    // null: it stays in its loop
-  bool sums = false;        // over every leading axis: on whole sequences it gives the sum of what it gives for each step
-  // Output `first` may take over the memory of input `second` where that dies here.
+  SequenceRule sequence;    // null: the op stays in its loop
+  bool sums = false;        // sums over all leading axes: on whole sequences it gives the sum of its results at each step
+  // Output `first` may overwrite input `second` if this node is the last reader of that input.
   std::vector<std::pair<int, int>> in_place;
-  // The same where a node's attributes decide; null: `in_place` holds for every node.
+  // The same, if it depends on a node's attributes; null: `in_place` holds for every node.
   std::function<std::vector<std::pair<int, int>>(const Attributes&)> in_place_of;
   bool view = false;                                // output 0 is input 0's memory under another shape: nothing is computed
-  bool random = false;                              // draws: never merged, never folded
+  bool random = false;                              // draws random numbers: never merged, never folded
   bool update = false;                              // changes a variable: never dead
   SlotShapeRule slot_shape;                         // of an optimizer's update; null: all slots have the parameter's shape
-  bool internal = false;                            // made by the compiler alone; equations can't name it
+  bool internal = false;                            // created only by the compiler; equations cannot use it
   std::string infix;                                // "+", where the language writes it so
-  std::function<bool(const Attributes&)> identity;  // whether these attributes make the op its first operand; null: none do
+  std::function<bool(const Attributes&)> identity;  // whether the op returns its first operand unchanged; null: never
   Promotion promotion = Promotion::kNone;
   bool commutative = false;  // op(a, b) is op(b, a), to the last bit
   bool pointwise = false;    // a line of ops/tiles/table.h: element by element over broadcast operands
-  // What it is to passes: compiler/ir/roles.h.
+  // What passes know about it: compiler/ir/roles.h.
   Role role = Role::kNone;
   Access access = Access::kOther;
   Algebra algebra;
-  std::optional<FoldKind> fold;  // the reduction of a fused program that computes the same
-  // Of its only operand, of shape x, the part that it takes; of an op that puts its operand into something larger, where in the
-  // result that is. Positions count from the start.
+  std::optional<FoldKind> fold;  // the equivalent reduction in a fused program
+  // For an op that selects a part of its only operand (of shape x): the range that it selects. For an op that puts its operand
+  // into something larger: the range of the result. Positions are counted from the start.
   std::function<Window(const Attributes&, const Shape& x)> window;
 
   int input_index(std::string_view name) const;  // -1: none

@@ -69,12 +69,12 @@ Attribute to_attribute(const OpSchema& op, const AttributeSpec& spec, const Oper
       }
       wrong_attribute(op, spec, "a list of whole numbers", o);
     }
-    case AttributeKind::kProgram: wrong_attribute(op, spec, "a program, which the compiler alone writes", o);
+    case AttributeKind::kProgram: wrong_attribute(op, spec, "a program, which only the compiler writes", o);
   }
   throw InternalError("to_attribute: unknown kind");
 }
 
-// The type of a numeric constant, given the tensors that it is combined with.
+// The type of a numeric constant, which depends on the tensors that it is combined with.
 Type constant_type(const Number& n, Promotion promotion, bool meets_float) {
   switch (promotion) {
     case Promotion::kFloat: return Type::kFloat;

@@ -201,6 +201,7 @@ class GraphParser {
     input.value = define(scope, name, type(), begin);
     if (s_.accept_word("below")) input.below = angle_dim();
     if (s_.accept_word("lengths_of")) input.lengths_of = angle_symbol();
+    input.lasting = s_.accept_word("lasting");
     scope.graph.inputs.push_back(std::move(input));
   }
 
@@ -453,9 +454,14 @@ class GraphParser {
   }
 
   Attribute text(const AttributeSpec* spec) {
+    const std::size_t begin = (s_.skip(), s_.position());
     std::string text = s_.string();
-    if (spec && spec->kind == AttributeKind::kProgram) return OpaqueValue(parse_program(text));
-    return text;
+    if (!spec || spec->kind != AttributeKind::kProgram) return text;
+    try {
+      return OpaqueValue(parse_program(text));
+    } catch (const InternalError& error) {
+      s_.fail(kSyntax, error.what(), begin);
+    }
   }
 
   std::vector<std::int64_t> integers() {

@@ -144,7 +144,7 @@ class ProgramReader {
     fail("expected an input, an instruction or a number", name);
   }
 
-  // An instruction, or a reduction of one; all are of one kind.
+  // A returned value: an instruction or a reduction of one. All returned values must be of one kind.
   void returned(std::string_view name) {
     const std::optional<FoldKind> fold = fold_named(name);
     if (!fold) {

@@ -23,7 +23,7 @@
 namespace graphrun::ir {
 
 struct PointwiseProgram {
-  // Limits so that a tile of each fits in the first-level cache, and their addresses on the stack.
+  // Limits chosen so that a tile of every value fits into the first-level cache, and all addresses on the stack.
   static constexpr std::size_t kMostInstructions = 64, kMostInputs = 24, kMostResults = 16, kMostDraws = 8;
   // The limit on temporaries, inputs and results of a program with folds together, so that a piece of each, in double precision
   // too, fits on the stack.
@@ -63,11 +63,11 @@ struct PointwiseProgram {
 
 // Whether a program may contain this op.
 bool is_program_op(const OpSchema& op);
-// Whether it is one of those that draw random numbers: dropout and dropout_mask.
+// Whether the op draws random numbers: dropout and dropout_mask.
 bool is_draw(const OpSchema& op);
 
 std::string print(const PointwiseProgram& program);
-// For tests, and for graphs that are read from text. Throws InternalError if the text is no program.
+// For tests, and for graphs that are read from text. Throws InternalError if the text is not a program.
 PointwiseProgram parse_program(std::string_view text);
 // The program that a node carries as its attribute "code".
 inline const PointwiseProgram& program_of(const Attributes& attributes) {

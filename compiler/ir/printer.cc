@@ -82,6 +82,7 @@ class Printer {
     text += "input " + definition(g, input.value);
     if (input.below) text += " below <" + input.below->str() + ">";
     if (input.lengths_of) text += " lengths_of <" + input.lengths_of->name() + ">";
+    if (input.lasting) text += " lasting";
   }
 
   void variable(const Graph& g, const Variable& v) {
@@ -219,13 +220,13 @@ struct AttributeWriter {
 WrittenExpression write_infix(const std::string& symbol, const std::vector<WrittenExpression>& operands) {
   const bool unary = operands.size() == 1;
   const Precedence own = precedence_of(symbol, unary);
-  // An operand on the side from which equal operators do not group needs parentheses too.
+  // With operators of equal precedence, the operand on the side that does not associate needs parentheses too.
   const auto operand = [&](std::size_t i, bool groups) {
     const WrittenExpression& written = operands[i];
     return written.precedence < own || (written.precedence == own && !groups) ? "(" + written.text + ")" : written.text;
   };
   if (unary) return {symbol + (symbol == "not" ? " " : "") + operand(0, true), own};
-  // To the left, but for powers; comparisons do not follow each other.
+  // Operators associate to the left, except powers; comparisons do not associate.
   const bool to_right = symbol == "**", to_left = !to_right && own != Precedence::kCompare;
   return {operand(0, to_left) + " " + symbol + " " + operand(1, to_right), own};
 }

@@ -49,7 +49,7 @@ struct WrittenExpression {
   std::string text;
   Precedence precedence = Precedence::kAtom;
 };
-// The operator `symbol` (OpSchema::infix) of one operand or two, which stand in parentheses where they bind less.
+// The operator `symbol` (OpSchema::infix) with one or two operands, which get parentheses if they bind less tightly.
 WrittenExpression write_infix(const std::string& symbol, const std::vector<WrittenExpression>& operands);
 WrittenExpression write_number(double value, Type type = Type::kFloat);
 WrittenExpression write_size(const Dim& size);

@@ -1,5 +1,5 @@
-// What an operator is to a pass. Passes look for roles and properties, never for names: an operator that says what it is, where
-// it is defined (ops/schema.h), is rewritten as the others are, and no pass has to know of it.
+// What passes know about an operator. Passes look for roles and properties, never for names. An operator declares them where it
+// is defined (ops/schema.h); passes then rewrite it like any other, without a change to the passes.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace graphrun::ir {
 
-// What an operator computes. Several operators may play one role; all of them have the operands and attributes given here, in
-// this order, and no others but optional ones. (`x` and so on are operands, names in quotes attributes.)
+// What an operator computes. Several operators may have the same role. All of them have the operands and attributes given here,
+// in this order; any others are optional. (`x` and so on are operands, names in quotes are attributes.)
 enum class Role : std::uint8_t {
   kNone,                  // nothing that a pass looks for
   kScan,                  // a loop; compiler/ir/graph.h describes its operands and its region
@@ -24,7 +24,7 @@ enum class Role : std::uint8_t {
   kMultiply,              // a * b
   kPower,                 // a to the power b
   kNegate,                // -x
-  kMinimum,               // the lesser of a and b
+  kMinimum,               // the smaller of a and b
   kEqual,                 // a == b
   kNotEqual,              // a != b
   kLess,                  // a < b
@@ -43,34 +43,34 @@ enum class Role : std::uint8_t {
   kSlice,                 // a part of x along "axis", from "begin" to "end"
   kIndex,                 // x at one position "at" of "axis"
   kPad,                   // x within zeros: from "begin" on, of an axis "axis" of size "size"
-  kPut,                   // a buffer, of which row i of the first axis is another: buffer, row, i
+  kPut,                   // a buffer with row i of its first axis replaced: buffer, row, i
   kConcat,                // its operands behind each other along "axis"
   kStack,                 // its operands along a new axis "axis"
   kSplit,                 // x cut into "parts" along "axis", a result each
-  kStopGradient,          // x, as a constant to differentiation
+  kStopGradient,          // x, which differentiation treats as a constant
   kMatmul,                // a @ b: "transpose_a", "transpose_b"
   kMatmulReduce,          // the sum over the leading axes of outer products of rows: a, b
   kLogsumexp,             // log Σ exp(x) along "axis"; "keep"; optional lengths
-  kCrossEntropy,          // by row, the negative log-likelihood of a class: logits, target. Of n equal logits it is log n
-  kCrossEntropyGradient,  // the gradient of that by logits, 0 in rows of which g is 0: logits, target, the loss, g
+  kCrossEntropy,          // by row, the negative log-likelihood of a class: logits, target. For n equal logits, log n
+  kCrossEntropyGradient,  // its gradient for the logits, 0 in rows where g is 0: logits, target, the loss, g
 };
 
-// Which elements of the operands an element of a result is made from.
+// Which elements of the operands an element of the result depends on.
 enum class Access : std::uint8_t {
   kOther,        // any
-  kElementwise,  // those at its own place, of operands that are broadcast against each other
-  kRearrange,    // one: elements move, repeat or go
-  kLookup,       // one, of a row that another operand names
+  kElementwise,  // those at the same position, after the operands are broadcast against each other
+  kRearrange,    // one: elements are moved, repeated or dropped
+  kLookup,       // one, in a row that another operand selects
   kProduct,      // a row and a column: sums of products of two operands
   kReduction,    // all along one or several axes: "axis", where the op has such an attribute, up to `lengths`
 };
 
-// What holds for the numbers that an operator computes: to the last bit, but for the sign of a zero.
+// Algebraic properties of an operator. They hold bit for bit, except for the sign of zero.
 struct Algebra {
   std::optional<double> left_neutral, right_neutral;  // op(e, x) is x; op(x, e) is x
   std::optional<double> absorbing;                    // op(a, x) and op(x, a) are a
   bool involution = false;                            // op(op(x)) is x
-  bool idempotent = false;                            // op(op(x)) is op(x); of two operands, op(x, x) is x
+  bool idempotent = false;                            // op(op(x)) is op(x); with two operands, op(x, x) is x
   bool even = false;                                  // op(-x) is op(x)
 };
 
@@ -82,10 +82,10 @@ struct Window {
 
 // The node that computes v; null for an input, a variable or kNone.
 const Node* producer(const Graph& graph, ValueId v);
-// The same where that node plays `role`; null otherwise.
+// The same, if that node has `role`; null otherwise.
 const Node* made_by(const Graph& graph, ValueId v, Role role);
 bool plays(const Node& node, Role role);
-// The number that v is, where a node of role kNumber computes it.
+// The value of v, if a node of role kNumber computes it.
 std::optional<double> number(const Graph& graph, ValueId v);
 // Whether v is the number 0 or a tensor of zeros.
 bool is_zeros(const Graph& graph, ValueId v);

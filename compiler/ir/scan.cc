@@ -1,5 +1,5 @@
-// The only control structure, as a schema, so that its nodes print, parse and verify like any other. The verifier has its shape
-// rule and the differentiator its gradient, because both need to inspect the body.
+// The scan, the only control structure, has a schema, so that its nodes print, parse and verify like any other. Its shape rule
+// is in the verifier and its gradient in the differentiator, because both need to inspect the body.
 #include "compiler/ir/op.h"
 
 namespace graphrun::ir {

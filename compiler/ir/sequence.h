@@ -34,13 +34,13 @@ class SequenceContext {
   bool is_sequence(std::size_t i) const { return operands[i].sequence; }
   Shape with_steps(Shape shape) const;
 
-  // Operand i as a sequence: one that is the same at every step is repeated. kNone if absent.
+  // Operand i as a sequence; an operand that is the same at every step is repeated. kNone if absent.
   ValueId sequence(std::size_t i);
   // The same, with axes of size 1 inserted after the steps, so that it has `rank` axes besides them and broadcasts as at each
   // step.
   ValueId aligned(std::size_t i, std::size_t rank);
   std::vector<ValueId> all_sequences();
-  // The op with its own attributes, except those given.
+  // Applies the op again with its own attributes, except those given.
   std::vector<ValueId> again(std::vector<ValueId> inputs, const NamedAttributes& other = {});
 };
 

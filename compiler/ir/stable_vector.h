@@ -1,5 +1,5 @@
 // A vector whose elements keep their addresses when others are added: a reference is valid until that element or the vector is
-// destroyed. Copies are deep; a move keeps the elements where they are, and does not throw (std::deque's may).
+// destroyed. Copies are deep. Moving the vector does not move its elements and does not throw (std::deque's move may).
 #pragma once
 
 #include <cstddef>

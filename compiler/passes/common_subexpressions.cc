@@ -37,7 +37,7 @@ class Hash {
     hash_ ^= hash_ >> 29;
   }
   void add(std::string_view s) { add(std::hash<std::string_view>{}(s)); }
-  // Sizes and lists count by their length alone: equality decides.
+  // The hash may be weak, as for a size, where it takes only the constant: comparison decides.
   void add(const Attribute& a) {
     add(a.index());
     if (const auto* b = std::get_if<bool>(&a)) add(std::uint64_t{*b});
@@ -76,13 +76,13 @@ bool same_attributes(const Attributes& a, const Attributes& b) {
 
 bool alike(const Graph& a, const Graph& b);
 
-// All but the operands.
+// Compares everything except the operands.
 bool same_work(const Node& a, const Node& b) {
   return a.op == b.op && a.outputs.size() == b.outputs.size() && same_attributes(a.attributes, b.attributes) &&
          std::equal(a.regions.begin(), a.regions.end(), b.regions.begin(), b.regions.end(), alike);
 }
 
-// Node for node the same, whatever the names.
+// Whether the graphs are equal node by node; names do not count.
 bool alike(const Graph& a, const Graph& b) {
   if (a.inputs.size() != b.inputs.size() || a.nodes.size() != b.nodes.size() || a.outputs.size() != b.outputs.size())
     return false;
@@ -107,7 +107,7 @@ bool alike(const Graph& a, const Graph& b) {
                     [&](const ir::Output& x, const ir::Output& y) { return paired(x.value, y.value); });
 }
 
-// Operands that are one value outside are one inside: states aside, which change.
+// If two operands are the same value outside, makes them one value inside. States are excluded, since they change.
 void merge_body_inputs(const Node& scan, Replacements& inside) {
   const ScanLayout l = ir::scan_layout(scan);
   const Graph& body = scan.regions[0];
@@ -119,7 +119,7 @@ void merge_body_inputs(const Node& scan, Replacements& inside) {
   }
 }
 
-// Outputs that are one value inside are one result outside.
+// If two outputs are the same value inside, makes them one result outside.
 void merge_results(const Node& scan, Replacements& outside) {
   const ScanLayout l = ir::scan_layout(scan);
   std::unordered_map<ValueId, ValueId> first;
@@ -129,7 +129,7 @@ void merge_results(const Node& scan, Replacements& outside) {
   }
 }
 
-// Merges in one graph, from top to bottom, and in its scans' bodies on the way. Returns whether anything was merged.
+// Merges nodes in one graph, from top to bottom, and in the bodies of its scans. Returns whether anything was merged.
 bool merge(Graph& g, Replacements& replaced) {
   bool changed = replaced.any();
   std::unordered_multimap<std::uint64_t, std::size_t> seen;

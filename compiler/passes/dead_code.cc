@@ -18,20 +18,20 @@ using ir::Node;
 using ir::ScanLayout;
 using ir::ValueId;
 
-// A graph or a scan's body, with what is known to be needed in it.
+// A graph or the body of a scan, and what is known to be needed in it.
 struct LiveRegion {
   Graph* graph = nullptr;
-  LiveRegion* outer = nullptr;  // null: the root
+  LiveRegion* outer = nullptr;  // null for the root
   std::size_t scan = 0;         // the node in `outer` whose body this is
   ScanLayout layout;
   std::vector<bool> node_live, value_live;
   std::vector<std::int32_t> input;  // a value's position among the inputs, or -1
-  std::vector<LiveRegion*> body;    // of each node; null where it is no scan
+  std::vector<LiveRegion*> body;    // of each node; null if it is not a scan
 
   Node& scan_node() const { return outer->graph->nodes[scan]; }
 };
 
-// Walks from what is wanted to what it needs, across the borders of scans, each value once.
+// Walks from the required values to what they need, into and out of scans; visits each value once.
 class Liveness {
  public:
   Liveness(Graph& root, bool keep_interface) {
@@ -55,7 +55,7 @@ class Liveness {
     }
   }
 
-  // Takes out what was not reached, innermost first; returns whether there was any.
+  // Removes what was not reached, innermost regions first; returns whether it removed anything.
   bool sweep() {
     bool changed = false;
     for (std::size_t i = regions_.size(); i-- > 0;) changed = sweep(regions_[i]) || changed;
@@ -131,13 +131,13 @@ class Liveness {
     const Node& scan = body.scan_node();
     mark(*body.outer, scan.inputs[position]);
     if (position >= body.layout.states) return;
-    mark(body, body.graph->outputs[position].value);  // a state: what it becomes,
-    mark(*body.outer, scan.outputs[position]);        // and its end's place among the results
+    mark(body, body.graph->outputs[position].value);  // a state needs its next value
+    mark(*body.outer, scan.outputs[position]);        // and keeps its position among the results
   }
 
   bool sweep(LiveRegion& r) {
     if (r.outer) trim_scan(r);
-    // A dead scan's body goes with it.
+    // The body of a dead scan is removed with the scan.
     for (LiveRegion* in = &r; in->outer; in = in->outer) {
       if (!in->outer->node_live[in->scan]) return true;
     }
@@ -148,7 +148,7 @@ class Liveness {
     return changed;
   }
 
-  // Takes what the body does not need from the scan's operands, and what nobody reads from the body's outputs.
+  // Removes the scan's operands that the body does not need, and the body's outputs that are never read.
   void trim_scan(LiveRegion& body) {
     Node& scan = body.scan_node();
     const ScanLayout& l = body.layout;
@@ -172,9 +172,9 @@ class Liveness {
     scan.attributes.set("each", each);
   }
 
-  std::deque<LiveRegion> regions_;  // outer before inner; never moves them
+  std::deque<LiveRegion> regions_;  // outer before inner; a deque, since elements must not move
   std::vector<std::pair<LiveRegion*, ValueId>> work_;
-  std::vector<ValueId> next_;  // by the root's variables' values
+  std::vector<ValueId> next_;  // the next values of the root's variables
 };
 
 }  // namespace
@@ -192,12 +192,12 @@ Graph drop_unneeded(Graph graph) {
   std::vector<Known> all;
   for (const ir::Input& input : graph.inputs) all.push_back({graph.value(input.value), input});
   if (!Liveness(graph, false).sweep()) return graph;
-  // An input that nothing reads may be all that tells a size; of several the first does.
+  // An unread input stays if nothing else determines a size; of several such inputs, the first stays.
   for (std::set<Symbol> unknown = ir::unknown_sizes(graph); !unknown.empty();) {
     const auto tells = std::find_if(all.begin(), all.end(), [&](const Known& known) {
       return std::any_of(unknown.begin(), unknown.end(), [&](Symbol s) { return ir::tells_size(known.value.type.shape, s); });
     });
-    if (tells == all.end()) break;  // a state's alone
+    if (tells == all.end()) break;  // only a state has this size
     ir::Input input = tells->input;
     input.value = static_cast<ValueId>(graph.values.size());
     graph.values.push_back(tells->value);

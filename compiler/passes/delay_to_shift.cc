@@ -18,13 +18,14 @@ using ir::Node;
 using ir::ScanLayout;
 using ir::ValueId;
 
-// A state that is `value` of the step before. With a mask, it stays as it is where mask, which is step < lengths, is false.
+// A state that is `value` of the previous step. If there is a mask (step < lengths), the state keeps its value where the mask
+// is false.
 struct Delay {
   std::size_t state = 0;
   ValueId value = kNone, mask = kNone, lengths = kNone;
 };
 
-// In an order in which a delay of another's state stands behind that other.
+// Finds all delays; a delay of another delay's state comes after that one.
 class Delays {
  public:
   explicit Delays(const Node& scan)
@@ -34,7 +35,7 @@ class Delays {
         d_(dependence_in_body(scan)),
         known_(body_.values.size()) {
     for (std::size_t i = l_.each_begin(); i <= l_.step(); ++i) known_[index(body_.inputs[i].value)] = true;
-    // Each round knows the states that the last one found.
+    // Each round uses the states that the previous round found.
     for (bool again = l_.states > 0; again;) {
       again = false;
       decide_nodes();
@@ -53,7 +54,7 @@ class Delays {
  private:
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
 
-  // What can be had for all steps at once. Draws stay where they are made: they would be made twice.
+  // Finds what can be computed for all steps at once. Random draws stay in the loop, since they would be drawn twice.
   void decide_nodes() {
     for (const Node& node : body_.nodes) {
       const bool can =
@@ -78,7 +79,7 @@ class Delays {
     return delay;
   }
 
-  // The lengths, where the mask says that the step is below them, for rows of such a shape: theirs, and axes of size 1.
+  // If the mask is step < lengths for rows of this shape (with the rows' axis, then axes of size 1), returns the lengths.
   ValueId lengths_of(ValueId mask, const Shape& shape) const {
     const Node* node = ir::producer(body_, mask);
     while (node && node->op->view) node = ir::producer(body_, node->inputs[0]);
@@ -99,10 +100,10 @@ class Delays {
   const ScanLayout l_;
   const Dim steps_;
   const BodyDependence d_;
-  std::vector<bool> known_;  // by value: can be had outside
+  std::vector<bool> known_;  // by value: available outside the loop
 };
 
-// One scan rewritten.
+// Rewrites one scan.
 class Shifting {
  public:
   Shifting(Rebuild& rebuild, Node scan)
@@ -124,7 +125,7 @@ class Shifting {
     return b().op("slice", {x}, {{"axis", std::int64_t{0}}, {"begin", std::move(begin)}, {"end", std::move(end)}});
   }
 
-  // A value of the body as a sequence, made with all that it reads.
+  // Computes a value of the body, and everything that it reads, as a sequence.
   ValueId sequence(ValueId v) {
     std::vector<bool> wanted(body_.values.size()), nodes(body_.nodes.size());
     wanted[index(v)] = true;
@@ -143,7 +144,7 @@ class Shifting {
     return around_->sequence(v);
   }
 
-  // What the state is behind each step, and from that before each and in the end.
+  // Computes the state after every step; from this follow the state before every step and the final state.
   void shift(const Delay& d) {
     const Dim steps = scan_.attributes.dim("steps");
     const bool reverse = scan_.attributes.boolean("reverse");
@@ -166,7 +167,7 @@ class Shifting {
     r_.replace(scan_.outputs[d.state], b().op("index", {all}, {{"axis", std::int64_t{0}}, {"at", reverse ? Dim(0) : steps}}));
   }
 
-  // Of each row its last step's, or what it began with where there is no step.
+  // For each row, the value of its last step, or the initial value if the row has no step.
   ValueId last(ValueId sequence, ValueId lengths, ValueId begin) {
     const ValueId last = b().op("last", {sequence, lengths}, {{"axis", std::int64_t{0}}});
     ValueId any = b().op("gt", {lengths, b().constant(0, Type::kInt32)});
@@ -177,12 +178,13 @@ class Shifting {
   }
 
   bool stays(std::size_t result) const { return result >= l_.states || sequences_[result] == kNone; }
-  // A sequence that was made outside, which the loop then need not make; masks are as soon made as handed in.
+  // Whether v was computed outside as a sequence, so that the loop does not compute it. Masks stay: computing one costs no more
+  // than reading it.
   bool is_made_outside(ValueId v) {
     return body_.value(v).node >= 0 && body_.type(v).type != Type::kBool && around_->has(v) && around_->at(v).sequence;
   }
 
-  // The nodes that what stays needs, and the values made outside that they read.
+  // The nodes that the remaining results need; sets `read` for the values that these nodes read.
   std::vector<bool> nodes_needed(std::vector<bool>& read) {
     std::vector<bool> needed(body_.nodes.size());
     for (std::size_t k = 0; k < body_.outputs.size(); ++k) {
@@ -200,7 +202,7 @@ class Shifting {
     return needed;
   }
 
-  // The loop without these states: slices in their place.
+  // Builds the loop without the delaying states; slices of their sequences replace them.
   void emit_loop() {
     std::vector<bool> read(body_.values.size());
     const std::vector<bool> needed = nodes_needed(read);
@@ -252,7 +254,7 @@ class Shifting {
   const ScanLayout l_;
   const std::vector<Delay> delays_;
   std::optional<AroundScan> around_;
-  std::vector<ValueId> sequences_;  // by state: what stands for it; kNone: it stays
+  std::vector<ValueId> sequences_;  // by state: the sequence that replaces it, or kNone if it stays
 };
 
 }  // namespace

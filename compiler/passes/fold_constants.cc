@@ -55,7 +55,7 @@ double load(Type type, const Cell& cell) {
   return real;
 }
 
-// The value of an op on scalars; nothing where it has no kernel or the kernel refuses.
+// The value of an op on scalars; nullopt if it has no kernel or the kernel refuses.
 std::optional<Scalar> evaluate(const Node& node, const std::vector<Scalar>& operands, Type type) {
   const KernelFactory* factory = cpu_device().kernels().find(node.op->name);
   if (!factory) return std::nullopt;

@@ -20,14 +20,14 @@ using ir::PointwiseProgram;
 using ir::ValueId;
 using Index = std::size_t;
 
-// What comes of a group: its program, the values that it reads and those that it gives out.
+// A fused group: its program, and the values that it reads and returns.
 struct Fusion {
   PointwiseProgram program;
   std::vector<ValueId> inputs, results;
   std::vector<Origin> origins;  // by instruction
 };
 
-// Groups and single nodes in an order in which definitions precede uses, as near to the old one as that allows.
+// Orders groups and single nodes so that definitions precede uses, as close to the old order as possible.
 class Units {
  public:
   Units(const Graph& graph, const ir::Readers& readers, std::vector<std::vector<Index>> groups) : members_(std::move(groups)) {
@@ -53,14 +53,14 @@ class Units {
   static constexpr Index kNoUnit = static_cast<Index>(-1);
 
   void sort(const Graph& graph, const ir::Readers& readers) {
-    std::vector<Index> open(members_.size(), 0);  // reads of what is not made yet
+    std::vector<Index> open(members_.size(), 0);  // reads of values that are not computed yet
     for (Index n = 0; n < graph.nodes.size(); ++n) {
       for (ValueId v : graph.nodes[n].inputs) {
         if (v == kNone || graph.value(v).node < 0) continue;
         open[unit_[n]] += unit_[static_cast<Index>(graph.value(v).node)] != unit_[n];
       }
     }
-    using Entry = std::pair<Index, Index>;  // the last member's place, the unit
+    using Entry = std::pair<Index, Index>;  // position of the last member, unit
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
     for (Index u = 0; u < members_.size(); ++u) {
       if (open[u] == 0) ready.emplace(members_[u].back(), u);
@@ -95,7 +95,7 @@ class Fuser {
     std::vector<std::vector<Index>> groups = find_fusible_groups(graph_, readers_);
     if (groups.empty()) return false;
     const Units units(graph_, readers_, std::move(groups));
-    std::vector<Fusion> fusions;  // made while the graph is still whole
+    std::vector<Fusion> fusions;  // created while the graph is still complete
     for (Index u = 0; units.is_group(u); ++u) fusions.push_back(fusion(units, u));
     std::vector<bool> dead(graph_.nodes.size());
     for (Index n = 0; n < graph_.nodes.size(); ++n) dead[n] = is_absorbed(units, n);
@@ -149,7 +149,7 @@ class Fuser {
            !std::all_of(readers.begin(), readers.end(), [&](std::int32_t r) { return units.of(static_cast<Index>(r)) == u; });
   }
 
-  // A number that stands in the code of all its readers.
+  // Whether the node is a constant that the programs of all its readers contain.
   bool is_absorbed(const Units& units, Index n) const {
     const Node& node = graph_.nodes[n];
     if (node.outputs.size() != 1 || !is_program_number(graph_, node.outputs[0])) return false;
@@ -177,7 +177,7 @@ class Fuser {
 
 bool fuse_in(Graph& graph) {
   bool changed = false;
-  // What a group leaves over may find others once the group stands out of the way.
+  // Nodes that a group left out may form groups of their own once that group is one node.
   while (Fuser(graph).run()) changed = true;
   return changed;
 }

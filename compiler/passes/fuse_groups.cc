@@ -23,11 +23,12 @@ using ir::PointwiseProgram;
 using ir::ValueId;
 using Index = std::size_t;
 
-// Every node gets a stage, such that along every edge it grows, or stays where both ends are pointwise work of one shape. Nodes
-// of one stage and shape may then be joined in any way: a path that leaves a group comes to a later stage, and never back.
+// Assigns a stage to every node. Along every edge the stage increases, or stays the same if both ends are pointwise nodes of
+// one shape. Nodes of one stage and shape may then be grouped in any way: a path that leaves a group reaches a later stage and
+// never returns.
 //
-// There are many such stages. First each node takes the earliest; then, from the last to the first, each may move to a later
-// one where it stands beside more of those that it shares values with.
+// Many assignments satisfy this. First each node takes its earliest stage. Then, from the last node to the first, each moves to
+// its latest stage if that puts it together with at least as many of the nodes that it shares values with.
 class FusionStages {
  public:
   FusionStages(const Graph& graph, const ir::Readers& readers, const std::vector<bool>& at_end)
@@ -57,8 +58,8 @@ class FusionStages {
 
   bool same_kind(Index a, Index b) const { return kind_[a] >= 0 && kind_[a] == kind_[b]; }
 
-  // Calls fn(the node that made it) for every value that a node made and this one reads. Numbers keep nobody apart: a program
-  // has its own.
+  // Calls fn(producer) for every value that this node reads and another node computes. Constants are skipped: each program has
+  // its own copy.
   template <class Fn>
   void for_producers(Index n, Fn fn) const {
     const std::vector<ValueId>& inputs = graph_.nodes[n].inputs;
@@ -73,7 +74,7 @@ class FusionStages {
   template <class Fn>
   void for_readers(Index n, Fn fn) const {
     for (ValueId v : graph_.nodes[n].outputs) {
-      std::int32_t last = -1;  // x * x reads x twice, and stands there twice
+      std::int32_t last = -1;  // x * x is listed twice as a reader of x
       for (std::int32_t reader : readers_.of(v)) {
         if (std::exchange(last, reader) != reader) fn(static_cast<Index>(reader));
       }
@@ -94,10 +95,10 @@ class FusionStages {
   void move_later(Index n) {
     const int limit = latest(n);
     if (kind_[n] < 0) {
-      stage_[n] = limit;  // alone anywhere; late leaves room for those before it
+      stage_[n] = limit;  // never fused, so any stage will do; a late one leaves more room to the nodes before it
       return;
     }
-    int above = 0, below = 0;  // joined as it stands; joined in the latest stage
+    int above = 0, below = 0;  // number of neighbors in its current stage; in its latest stage
     for_producers(n, [&](Index p) { above += same_kind(p, n) && stage_[p] == stage_[n]; });
     for_readers(n, [&](Index r) { below += same_kind(n, r) && stage_[r] == limit; });
     if (below > 0 && below >= above) stage_[n] = limit;
@@ -105,7 +106,7 @@ class FusionStages {
 
   const Graph& graph_;
   const ir::Readers& readers_;
-  std::vector<int> kind_;  // by node: the number of its result's shape; -1: never fused
+  std::vector<int> kind_;  // by node: an id of its result's shape, or -1 if it is never fused
   std::vector<int> stage_;
 };
 
@@ -122,7 +123,8 @@ class Sets {
   std::vector<Index> up_;
 };
 
-// Nodes of one stage and shape that share values: made by one and read by another, or of the whole shape and read by both.
+// Connects nodes of one stage and shape that share a value: one computes it and the other reads it, or both read it and it has
+// their shape.
 std::vector<std::vector<Index>> components(const Graph& graph, const ir::Readers& readers, const FusionStages& stages) {
   Sets sets(graph.nodes.size());
   for (Index v = 0; v < graph.values.size(); ++v) {
@@ -134,7 +136,7 @@ std::vector<std::vector<Index>> components(const Graph& graph, const ir::Readers
       if (!stages.fusible(reader)) continue;
       if (graph.type(graph.nodes[reader].outputs[0]).shape == value.type.shape) beside.push_back(reader);
     }
-    // By stage, so that neighbours in the list are all that need a look.
+    // The first reader of each stage: a later reader of the same stage is connected to it.
     std::unordered_map<int, Index> first;
     for (Index n : beside) {
       const auto [it, fresh] = first.emplace(stages.stage(n), n);
@@ -152,7 +154,7 @@ std::vector<std::vector<Index>> components(const Graph& graph, const ir::Readers
   return all;
 }
 
-// Cuts a component into runs of its order that fit a program: values flow from earlier runs to later ones alone.
+// Divides a component, in its order, into runs that each fit into a program. Values only flow from earlier runs to later ones.
 class Cutter {
  public:
   Cutter(const Graph& graph, const ir::Readers& readers, const std::vector<bool>& at_end)
@@ -169,10 +171,10 @@ class Cutter {
   }
 
  private:
-  // How many from `begin` on fit.
+  // The number of nodes from `begin` on that fit.
   Index longest(const std::vector<Index>& component, Index begin) const {
     std::vector<ValueId> inputs;
-    std::unordered_map<ValueId, Index> unread;  // of what the run makes: readers that are not in it
+    std::unordered_map<ValueId, Index> unread;  // for each value of the run: the number of readers outside it
     Index open = 0, draws = 0, best = 1;        // values with such readers; instructions that draw
     const Index most = std::min(component.size() - begin, PointwiseProgram::kMostInstructions);
     for (Index k = 0; k < most; ++k) {
@@ -194,7 +196,7 @@ class Cutter {
     return best;
   }
 
-  // A program has inputs, and where it computes with FLOAT, an operand or a result that tells which float that is.
+  // A program needs an input and, if it computes with FLOAT, an operand or result that determines which float type that is.
   bool is_sound(const std::vector<Index>& group) const {
     const auto inside = [&](std::int32_t n) {
       return n >= 0 && std::binary_search(group.begin(), group.end(), static_cast<Index>(n));
@@ -220,9 +222,9 @@ class Cutter {
   const std::vector<bool>& at_end_;
 };
 
-// What reductions alone read leaves a group that has other results, where all that it reads of the group lies in memory anyway:
-// it is then reduced as it is made (compiler/passes/fuse_reductions.h) and never written. sum(tanh(x) * v) beside a tanh(x)
-// that is kept, for one.
+// If a group has several results, removes the nodes whose results only reductions read, provided that everything they read of
+// the group is stored anyway. Such a result is then reduced as it is computed (compiler/passes/fuse_reductions.h) and never
+// stored. Example: sum(tanh(x) * v), where tanh(x) is also a result.
 class EdgesLeft {
  public:
   EdgesLeft(const Graph& graph, const ir::Readers& readers, const std::vector<bool>& at_end)
@@ -231,7 +233,7 @@ class EdgesLeft {
   void leave(std::vector<Index>& group) const {
     const std::vector<Index> whole = group;
     std::optional<ReducedAxes> common;
-    bool reduced_alone = true;  // every result, along the same axes: then the whole group is
+    bool reduced_alone = true;  // all results are reduced along the same axes: then the group stays whole
     for (Index n : whole) {
       if (!escapes(graph_.nodes[n].outputs[0], whole)) continue;
       const std::optional<ReducedAxes> axes = reduced_axes(n, whole);
@@ -257,7 +259,7 @@ class EdgesLeft {
            !std::all_of(readers.begin(), readers.end(), [&](std::int32_t r) { return holds(group, r); });
   }
 
-  // Where all that reads the node, but for nodes of `group`, are reductions along the same axes.
+  // If all readers of the node outside `group` are reductions along the same axes, returns these axes.
   std::optional<ReducedAxes> reduced_axes(Index n, const std::vector<Index>& group) const {
     const ValueId v = graph_.nodes[n].outputs[0];
     if (at_end_[static_cast<Index>(v)] || graph_.type(v).type != Type::kFloat) return std::nullopt;
@@ -291,7 +293,7 @@ std::vector<std::vector<Index>> find_fusible_groups(const Graph& graph, const ir
 }
 
 bool may_be_instruction(const Node& node) {
-  // A program's text holds keys in quotes.
+  // The text of a program puts keys in quotes.
   return ir::is_program_op(*node.op) && node.outputs.size() == 1 &&
          (!ir::is_draw(*node.op) || node.attributes.string("key").find('"') == std::string::npos);
 }
@@ -303,7 +305,7 @@ PointwiseProgram::Instruction instruction_of(const Graph& graph, const Node& nod
     made.rate = node.attributes.number("rate");
     made.key = node.attributes.string("key");
   } else if (!node.op->pointwise) {
-    made.to = graph.type(node.outputs[0]).type;  // a cast's
+    made.to = graph.type(node.outputs[0]).type;  // for a cast
   }
   return made;
 }

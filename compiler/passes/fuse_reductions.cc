@@ -22,7 +22,7 @@ using ir::PointwiseProgram;
 using ir::ValueId;
 using Index = std::size_t;
 
-// A pointwise node as the program that it is, and what the program reads.
+// A pointwise node as a program, and the values that the program reads.
 struct Work {
   PointwiseProgram program;
   std::vector<ValueId> inputs;
@@ -59,7 +59,7 @@ class EdgeFuser {
   explicit EdgeFuser(Graph& graph) : graph_(graph), readers_(graph), at_end_(read_at_end(graph)) {}
 
   bool run() {
-    std::map<Index, Index> work_of_first;  // by a group's first reduction: its work
+    std::map<Index, Index> work_of_first;  // the pointwise node, by the first reduction of a group
     std::vector<char> goes(graph_.nodes.size(), 0);
     std::map<Index, Edge> edges;
     for (Index n = 0; n < graph_.nodes.size(); ++n) {
@@ -72,7 +72,7 @@ class EdgeFuser {
     }
     if (edges.empty()) return false;
     drop_numbers(goes);
-    std::map<Index, std::pair<Work, std::vector<FusibleReduction>>> made;  // while the graph is whole
+    std::map<Index, std::pair<Work, std::vector<FusibleReduction>>> made;  // created while the graph is complete
     for (const auto& [n, edge] : edges) {
       std::vector<FusibleReduction> reductions;
       for (Index r : edge.readers) reductions.push_back(*fusible_reduction(graph_, graph_.nodes[r]));
@@ -110,7 +110,7 @@ class EdgeFuser {
     return fits(node, edge) ? std::optional<Edge>(std::move(edge)) : std::nullopt;
   }
 
-  // Numbers that stand in the code of all their readers from now on.
+  // Removes constants that the programs of all their readers now contain.
   void drop_numbers(std::vector<char>& goes) const {
     for (Index n = 0; n < goes.size(); ++n) {
       const Node& node = graph_.nodes[n];
@@ -122,7 +122,7 @@ class EdgeFuser {
     }
   }
 
-  // Whether a program holds it, and has an operand that tells which float FLOAT is.
+  // Whether this fits into a program, and an operand determines which type FLOAT is.
   bool fits(const Node& node, const Edge& edge) const {
     const Work work = work_of(graph_, node);
     const bool tells_float =
@@ -154,7 +154,7 @@ class EdgeFuser {
     b.graph().nodes.back().origins = std::move(origins);
     for (Index i = 0; i < wanted.size(); ++i) {
       ValueId result = results[i];
-      // Axes of size 1 that stay.
+      // Restores the reduced axes that the reduction keeps with size 1.
       const Shape& shape = values[static_cast<Index>(wanted[i])].type.shape;
       if (b.graph().type(result).shape != shape) result = b.op("reshape", {result}, {{"shape", Shape(shape)}});
       rebuild.replace(wanted[i], result);

@@ -19,8 +19,8 @@ using ir::Node;
 using ir::ScanLayout;
 using ir::ValueId;
 
-// Worth moving for their own sake: one call over all steps does better than one at each. Behind the loop only products are: a
-// reduction makes less of what the loop would have to keep.
+// Heavy nodes are worth moving by themselves: one call over all steps is faster than a call at each step. After the loop, only
+// products are: moving a reduction would save its operand, which is larger than its result.
 bool is_product(const Node& node) { return node.op->access == ir::Access::kProduct; }
 bool is_heavy(const Node& node) {
   return is_product(node) || node.op->access == ir::Access::kReduction || node.op->access == ir::Access::kLookup;
@@ -28,7 +28,7 @@ bool is_heavy(const Node& node) {
 
 enum class What { kAll, kInvariants };
 
-// Which nodes of a scan's body go where.
+// Decides which nodes of a scan's body move before or after the loop.
 class Decision {
  public:
   Decision(const Node& scan, What what)
@@ -65,7 +65,7 @@ class Decision {
     }
   }
 
-  // Of what is the same at every step, what only repeats elements stays, but where something that goes reads it.
+  // Keeps invariant nodes in the loop that only repeat elements, unless a node that moves reads them.
   void keep_repeated() {
     std::vector<bool> wanted(body_.nodes.size());
     for (std::size_t n = body_.nodes.size(); n-- > 0;) {
@@ -78,7 +78,8 @@ class Decision {
     }
   }
 
-  // Whether a node can be computed before the loop, by node: the same at every step, or by rule on operands that can.
+  // By node: whether it can be computed before the loop, because it is invariant, or by its sequence rule from operands that
+  // can.
   std::vector<bool> can_leave() const {
     std::vector<bool> can(body_.nodes.size());
     for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
@@ -95,7 +96,7 @@ class Decision {
                        [&](ValueId v) { return may_be_stacked(body_.type(v).shape); });
   }
 
-  // Takes what is wanted before the loop, with all that it reads.
+  // Moves the wanted nodes before the loop, with everything that they read.
   void take_before(std::vector<bool> wanted) {
     for (std::size_t n = body_.nodes.size(); n-- > 0;) {
       const Node& node = body_.nodes[n];
@@ -117,8 +118,8 @@ class Decision {
     take_before(std::move(wanted));
   }
 
-  // What is asked of the step's number alone (is the row's sequence over, is this the first step), by node, and is a byte a
-  // row.
+  // By node: whether it is a mask, that is, a byte per row that depends only on the number of the step (is the row's sequence
+  // over? is this the first step?).
   std::vector<bool> find_masks() const {
     std::vector<bool> of_step(body_.values.size()), masks(body_.nodes.size());
     for (std::size_t i = l_.invariant_begin(); i <= l_.step(); ++i) of_step[index(body_.inputs[i].value)] = true;
@@ -138,7 +139,7 @@ class Decision {
     return masks;
   }
 
-  // A state that stays as it began is none; dead_code will see to it.
+  // A state that never changes does not count; dead_code removes it.
   bool has_states() const {
     for (std::size_t s = 0; s < l_.states; ++s) {
       if (body_.outputs[s].value != body_.inputs[s].value) return true;
@@ -159,7 +160,7 @@ class Decision {
         if (v != kNone) stays_read[index(v)] = true;
       }
     }
-    std::vector<bool> wanted(body_.nodes.size());  // before the loop, by what is behind it
+    std::vector<bool> wanted(body_.nodes.size());  // needed before the loop, by nodes after it
     for (std::size_t n = 0; n < body_.nodes.size(); ++n) {
       const Node& node = body_.nodes[n];
       after[n] = can[n] && (is_product(node) || std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
@@ -175,7 +176,7 @@ class Decision {
     take_before(std::move(wanted));
   }
 
-  // Whether the loop may keep v for every step, where nothing outside holds it.
+  // Whether v is available outside, or small enough for the loop to save it for every step.
   bool may_be_kept(ValueId v) const {
     const bool outside = producer(v) ? bool{can_[static_cast<std::size_t>(body_.value(v).node)]} : !d_.on_state[index(v)];
     return outside || may_be_stacked(body_.type(v).shape);
@@ -188,7 +189,7 @@ class Decision {
   const BodyDependence d_;
 };
 
-// One scan rewritten.
+// Rewrites one scan.
 class Hoisting {
  public:
   Hoisting(Rebuild& rebuild, Node scan, What what)
@@ -219,14 +220,14 @@ class Hoisting {
 
  private:
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
-  // Of a value: whether the node that makes it leaves the loop.
+  // Whether the node that computes v leaves the loop.
   bool left(ValueId v, const std::vector<bool>& nodes) const {
     const std::int32_t n = body_.value(v).node;
     return n >= 0 && nodes[static_cast<std::size_t>(n)];
   }
 
-  // The body without what left. Behind the old operands stand what the loop reads of what went before it; behind the old
-  // outputs what the nodes after it read.
+  // Builds the body without the nodes that left. Values that now come from before the loop are appended to the operands, and
+  // values that nodes after the loop read are appended to the outputs.
   void build_loop() {
     ir::Transplant in(body_, loop_);
     loop_.name = body_.name;
@@ -264,7 +265,7 @@ class Hoisting {
     kept_.assign(scan_.outputs.size(), false);
     for (std::size_t k = 0; k < body_.outputs.size(); ++k) {
       const ValueId v = body_.outputs[k].value;
-      // A slice of a sequence that is there outside needs no stack of its own.
+      // A result that is available outside as a sequence need not be stacked by the loop.
       kept_[k] = k < l_.states || !(left(v, d_.before) || left(v, d_.after) || around_->has(v));
       if (kept_[k]) loop_.outputs.push_back({body_.outputs[k].name, in(v)});
       if (kept_[k] && k >= l_.states) stacked_.insert(v);
@@ -277,7 +278,7 @@ class Hoisting {
     }
   }
 
-  // A value of the loop that a node after it reads, and that no result has yet.
+  // Adds a result for a value that a node after the loop reads.
   void hand_out(ValueId v, const ir::Transplant& in) {
     const std::int32_t n = body_.value(v).node;
     if (left(v, d_.after) || around_->has(v) || v == body_.inputs[l_.step()].value) return;
@@ -289,7 +290,7 @@ class Hoisting {
 
   void emit_loop() {
     result_.assign(scan_.outputs.size(), kNone);
-    if (loop_.outputs.empty()) return;  // all of it has left
+    if (loop_.outputs.empty()) return;  // everything has left
     ir::Builder& b = r_.builder();
     b.set_location(scan_.at);
     b.set_name(body_.name);
@@ -311,11 +312,11 @@ class Hoisting {
   const Decision d_;
   std::optional<AroundScan> around_;
   Graph loop_;
-  std::unordered_set<ValueId> carried_, stacked_;  // into the loop; out of it
-  std::vector<ValueId> operands_, handed_out_;     // handed out: beside the results that there were
+  std::unordered_set<ValueId> carried_, stacked_;  // passed into the loop; returned by it
+  std::vector<ValueId> operands_, handed_out_;     // handed_out_: in addition to the old results
   std::size_t each_ = 0;
-  std::vector<bool> kept_;       // by result: the loop still makes it
-  std::vector<ValueId> result_;  // of those
+  std::vector<bool> kept_;       // by result: the loop still computes it
+  std::vector<ValueId> result_;  // the new results
 };
 
 PassResult hoisted(Graph graph, What what) {

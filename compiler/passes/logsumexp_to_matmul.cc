@@ -17,12 +17,12 @@ using ir::Node;
 using ir::ValueId;
 
 constexpr double kLeastSum = 1e-37;      // above the least normal float32
-constexpr double kLeastMaximum = -1e30;  // where all is minus infinity, differences must not be
+constexpr double kLeastMaximum = -1e30;  // finite, so that rows of minus infinity give no NaN
 
-// The terms of a sum, by the last two of its axes: the one that goes and the one that stays.
+// The terms of a sum, grouped by which of the last two axes they have. One of these axes is reduced ("goes"), the other stays.
 struct Terms {
   std::int64_t rank = 0, goes = 0;
-  std::vector<ValueId> rows, matrix, outside;  // without the axis that stays; without any other; without the one that goes
+  std::vector<ValueId> rows, matrix, outside;  // lacks the axis that stays; has only these two axes; lacks the axis that goes
   std::int64_t stays() const { return goes == rank - 1 ? rank - 2 : rank - 1; }
 };
 
@@ -30,7 +30,7 @@ class Matcher {
  public:
   Matcher(const Graph& g, const Node& node) : g_(g), node_(node) {}
 
-  // Nothing where the node is no such logsumexp.
+  // nullopt if the node is no such logsumexp.
   std::optional<Terms> match() {
     if (!ir::plays(node_, ir::Role::kLogsumexp) || (node_.inputs.size() > 1 && node_.inputs[1] != kNone)) return std::nullopt;
     const auto axes = node_.attributes.integers("axis");
@@ -39,7 +39,7 @@ class Matcher {
     terms_.goes = axes[0] < 0 ? axes[0] + terms_.rank : axes[0];
     if (terms_.goes < terms_.rank - 2) return std::nullopt;
     if (!collect(node_.inputs[0]) || terms_.rows.empty() || terms_.matrix.empty()) return std::nullopt;
-    // All leading axes are those of the rows: else the product has fewer than the result.
+    // The rows must have all leading axes, since the product only has theirs.
     for (std::int64_t axis = 0; axis < terms_.rank - 2; ++axis) {
       const bool had = std::any_of(terms_.rows.begin(), terms_.rows.end(), [&](ValueId v) { return has(v, axis); });
       if (!had && !shape(node_.inputs[0])[static_cast<std::size_t>(axis)].is(1)) return std::nullopt;
@@ -49,7 +49,7 @@ class Matcher {
 
  private:
   const Shape& shape(ValueId v) const { return g_.type(v).shape; }
-  // Whether v has the sum's axis, and is not repeated along it.
+  // Whether v has this axis of the sum and is not broadcast along it.
   bool has(ValueId v, std::int64_t axis) const {
     const std::int64_t own = axis - (terms_.rank - static_cast<std::int64_t>(shape(v).size()));
     return own >= 0 && !shape(v)[static_cast<std::size_t>(own)].is(1);
@@ -81,7 +81,7 @@ class Matcher {
   Terms terms_;
 };
 
-// The product in the place of one logsumexp.
+// Builds the product that replaces a logsumexp.
 class Product {
  public:
   Product(Rebuild& rebuild, const Terms& terms) : r_(rebuild), b_(rebuild.builder()), terms_(terms) {}
@@ -96,7 +96,7 @@ class Product {
     const std::int64_t inner = terms_.goes - (terms_.rank - 2);
     const ValueId m = whole_maximum(x, -1), c = whole_maximum(matrix, inner);
     const ValueId sums = b_.op("matmul", {b_.op("exp", {b_.op("sub", {x, m})}), b_.op("exp", {b_.op("sub", {matrix, c})})},
-                               {{"transpose_b", inner == 1}});
+                               {{"transpose_b", inner == 1}, {"precision", std::string("FLOAT32")}});
     const ValueId safe = b_.op("maximum", {sums, b_.constant(kLeastSum)});
     const Dim columns = b_.graph().type(matrix).shape[inner == 0 ? 1 : 0];
     ValueId y = b_.op("add", {b_.op("add", {b_.op("log", {safe}), reshape(c, {columns})}), m});
@@ -108,7 +108,7 @@ class Product {
   ValueId plus(ValueId sum, ValueId v) { return sum == kNone ? v : b_.op("add", {sum, v}); }
   ValueId reshape(ValueId v, const Shape& shape) { return b_.op("reshape", {v}, {{"shape", shape}}); }
 
-  // v without the sum's axis, which is one of size 1 or not there.
+  // v without this axis of the sum, which has size 1 in v or is missing.
   ValueId without(ValueId v, std::int64_t axis) {
     Shape shape = b_.graph().type(v).shape;
     const std::int64_t own = axis - (terms_.rank - static_cast<std::int64_t>(shape.size()));
@@ -127,7 +127,7 @@ class Product {
     shape.erase(shape.begin(), shape.end() - 2);
     return reshape(v, shape);
   }
-  // Near the maximum over an axis, which stays with size 1.
+  // A whole number near the maximum over an axis, which is kept with size 1.
   ValueId whole_maximum(ValueId v, std::int64_t axis) {
     const ValueId most = b_.op("max", {v}, {{"axis", std::vector<std::int64_t>{axis}}, {"keep", true}});
     return b_.op("maximum", {b_.op("floor", {most}), b_.constant(kLeastMaximum)});

@@ -20,23 +20,23 @@ using ir::kNone;
 using ir::Node;
 using ir::ValueId;
 
-// A node in place of several: made where node `at` stands.
+// A node that replaces several others, created at the position of node `at`.
 struct Merged {
   std::size_t at = 0;
   const char* op = "";
   std::vector<ValueId> inputs;
   bool transpose_b = false;          // of products; matmul_reduce_many has no such attribute
-  std::string precision;             // of all of them
-  std::vector<ValueId> results;      // the values that its results replace; of a sum none
-  ValueId sum = kNone;               // of a sum: the last addition's result, and the terms that are no products
-  std::vector<ValueId> rest = {};    // are added to it
+  std::string precision;             // the same for all
+  std::vector<ValueId> results;      // the values that its results replace; empty for a sum
+  ValueId sum = kNone;               // for a sum: the result of its last addition, and the terms
+  std::vector<ValueId> rest = {};    // that are not products
   std::vector<Origin> origins = {};  // of the products
 };
 
-// What may become one in a graph, nodes of its regions not counted.
+// Finds the products of a graph that can be merged, without those in its regions.
 class Products {
  public:
-  // `same` holds for values of a body that are the same at every step; empty outside of loops.
+  // `same`: by value of a body, whether it is the same at every step; empty outside loops.
   Products(const Graph& graph, std::vector<bool> same)
       : g_(graph), same_(std::move(same)), readers_(graph), reads_(graph.values.size()) {
     for (std::size_t v = 0; v < reads_.size(); ++v) reads_[v] = readers_.of(static_cast<ValueId>(v)).size();
@@ -50,8 +50,8 @@ class Products {
     std::stable_sort(found.begin(), found.end(), [](const Merged& a, const Merged& b) { return a.at < b.at; });
   }
 
-  std::vector<Merged> found;  // by place; sums of one addition follow each other
-  std::vector<bool> gone;     // by node: replaced
+  std::vector<Merged> found;  // by position; sums of one addition are adjacent
+  std::vector<bool> gone;     // by node: whether it is replaced
 
  private:
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
@@ -59,7 +59,7 @@ class Products {
   const Node& node(std::int32_t n) const { return g_.nodes[static_cast<std::size_t>(n)]; }
   bool is_same(ValueId v) const { return !same_.empty() && same_[index(v)]; }
 
-  // Rows of the left factor with one matrix for all of them.
+  // Whether the node multiplies rows by one matrix.
   bool is_rows_by_matrix(const Node& n) const {
     return ir::plays(n, ir::Role::kMatmul) && !n.attributes.boolean("transpose_a") && g_.type(n.inputs[0]).shape.size() >= 2 &&
            g_.type(n.inputs[1]).shape.size() == 2;
@@ -70,7 +70,7 @@ class Products {
   bool is_inner_addition(ValueId v, const ir::TensorType& type) const {
     return ir::made_by(g_, v, ir::Role::kAdd) && g_.type(v) == type && reads_[index(v)] == 1;
   }
-  // Nothing else adds up what this addition makes.
+  // Whether the result of this addition is not itself a term of a sum.
   bool is_last_addition(std::size_t n) const {
     const Node& add = g_.nodes[n];
     if (!ir::plays(add, ir::Role::kAdd) || gone[n]) return false;
@@ -91,7 +91,7 @@ class Products {
       if (v == y || is_inner_addition(v, g_.type(y))) {
         const Node& add = node(node_of(v));
         additions.push_back(node_of(v));
-        open.insert(open.end(), add.inputs.rbegin(), add.inputs.rend());  // the first is looked at first
+        open.insert(open.end(), add.inputs.rbegin(), add.inputs.rend());  // so that the first is visited first
       } else {
         terms.push_back(v);
       }
@@ -107,7 +107,7 @@ class Products {
     for (std::int32_t a : additions) gone[static_cast<std::size_t>(a)] = true;
   }
 
-  // What the products of a sum must have in common.
+  // What the products of one `matmul_sum` must have in common.
   struct KindOfTerm {
     bool transpose_b, same;  // the right factor is the same at every step
     std::string precision;
@@ -122,7 +122,7 @@ class Products {
                       product.attributes.string("precision")};
   }
 
-  // The products leave `terms`.
+  // Removes the products from `terms`.
   void add_sum(std::size_t at, const KindOfTerm& kind, const std::vector<ValueId>& products, std::vector<ValueId>& terms) {
     Merged merged{at, "matmul_sum", {}, kind.transpose_b, kind.precision, {}};
     for (ValueId v : products) {
@@ -137,13 +137,13 @@ class Products {
 
   // ---- shared factors
 
-  // What products must have in common, the first reader of their results included.
+  // What products that share a factor must have in common, including the first reader of their results.
   struct Key {
-    bool reduces;  // outer products rather than rows by a matrix
+    bool reduces;  // outer products, not rows by a matrix
     ValueId left;
     bool transpose_b;
     std::string precision;
-    std::string right;  // its shape
+    std::string right;  // shape of the right factor
     bool same;          // the right factor is the same at every step
     std::int32_t reader;
     friend auto operator<=>(const Key&, const Key&) = default;
@@ -169,7 +169,7 @@ class Products {
                     reader};
       const auto [it, fresh] = groups.try_emplace(key);
       if (fresh) order.push_back(&it->first);
-      // What comes later than the first cannot wait for it: it stays.
+      // A product whose right factor is computed after the first product is not merged.
       if (fresh || node_of(b) < it->second[0]) it->second.push_back(static_cast<std::int32_t>(n));
     }
     for (const Key* key : order) {
@@ -194,7 +194,7 @@ class Products {
   const Graph& g_;
   const std::vector<bool> same_;
   const ir::Readers readers_;
-  std::vector<std::size_t> reads_;  // by value: by nodes, outputs, variables
+  std::vector<std::size_t> reads_;  // by value: number of reads by nodes, outputs and variables
 };
 
 void make(Rebuild& rebuild, const Merged& merged, const Node& at, ValueId& sum) {
@@ -210,12 +210,12 @@ void make(Rebuild& rebuild, const Merged& merged, const Node& at, ValueId& sum) 
   for (std::size_t i = 0; i < merged.results.size(); ++i) rebuild.replace(merged.results[i], made[i]);
   if (!merged.results.empty()) return;
   sum = sum == kNone ? made[0] : b.op("add", {sum, made[0]});
-  if (merged.sum == kNone) return;  // more of them follow
+  if (merged.sum == kNone) return;  // another merged node completes the sum
   for (ValueId v : merged.rest) sum = b.op("add", {sum, rebuild.of(v)});
   rebuild.replace(merged.sum, std::exchange(sum, kNone));
 }
 
-// By value of a scan's body: whether it is handed in as the same at every step.
+// By value of a scan's body: whether it is an invariant operand.
 std::vector<bool> same_at_every_step(const Graph& body, const Node& scan) {
   std::vector<bool> same(body.values.size());
   const ir::ScanLayout l = ir::scan_layout(scan);

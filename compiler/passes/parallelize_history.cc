@@ -5,7 +5,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/transplant.h"
-#include "compiler/passes/history_plan.h"
+#include "compiler/rewrite/history_plan.h"
 #include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {
@@ -16,10 +16,10 @@ using ir::kNone;
 using ir::Node;
 using ir::ValueId;
 
-// One scan rewritten as several.
-class Spreading {
+// Rewrites one scan as several.
+class Division {
  public:
-  Spreading(Rebuild& rebuild, Node scan, SpreadPlan plan)
+  Division(Rebuild& rebuild, Node scan, DivisionPlan plan)
       : r_(rebuild), scan_(std::move(scan)), plan_(std::move(plan)), body_(plan_.body), l_(scan_layout(scan_)) {}
 
   void run() {
@@ -41,7 +41,7 @@ class Spreading {
   }
   int level_of(const Node& node) const { return node.outputs.empty() ? 0 : plan_.level[index(node.outputs[0])]; }
 
-  // What the loop of this level makes that is read elsewhere: by later loops, as rows of histories, as results.
+  // The values of this level's loop that are read outside it: by later loops, as rows of histories, or as results.
   std::vector<ValueId> handed_on(int level) const {
     std::vector<bool> wanted(body_.values.size());
     const auto want = [&](ValueId v) {
@@ -64,7 +64,7 @@ class Spreading {
     return values;
   }
 
-  // The states of the loop of this level. A history is none.
+  // The states of this level's loop, without histories.
   std::vector<std::size_t> states_of(int level) const {
     std::vector<std::size_t> states;
     for (std::size_t s = 0; s < l_.states; ++s) {
@@ -73,7 +73,7 @@ class Spreading {
     return states;
   }
 
-  // The nodes of a loop that makes these: those of its level, and of what is local all that they read.
+  // The nodes of the loop that computes these results: nodes of its level, and the local nodes that they read.
   std::vector<bool> nodes_for(const std::vector<ValueId>& results, int level, std::vector<bool>& read) const {
     std::vector<bool> nodes(body_.nodes.size());
     for (ValueId v : results) read[index(v)] = true;
@@ -107,7 +107,7 @@ class Spreading {
       if (operand != kNone) operands.push_back(operand);
     };
     for (std::size_t s : states) add(body_.inputs[s].value, scan_.inputs[s]);
-    // Sequences: slices, and what loops before made. A history is one whole sequence, the same at every step.
+    // Sequences are sliced inputs and results of earlier loops. A history is a whole sequence, the same at every step.
     for (std::size_t v = 0; v < body_.values.size(); ++v) {
       if (read[v] && whole_[v] != kNone && !plan_.local[v]) add(static_cast<ValueId>(v), whole_[v]);
     }
@@ -127,18 +127,18 @@ class Spreading {
     ir::Builder& b = r_.builder();
     b.set_location(scan_.at);
     b.set_name("");
-    const std::vector<ValueId> made =
-        b.scan(std::move(operands), std::move(loop), states.size(), each, scan_.attributes.dim("steps"), false);
+    const std::vector<ValueId> made = b.scan(std::move(operands), std::move(loop), states.size(), each,
+                                             scan_.attributes.dim("steps"), scan_.attributes.boolean("reverse"));
     for (std::size_t k = 0; k < states.size(); ++k) r_.replace(scan_.outputs[states[k]], made[k]);
     for (std::size_t k = 0; k < results.size(); ++k) whole_[index(results[k])] = made[states.size() + k];
   }
 
   Rebuild& r_;
   Node scan_;
-  const SpreadPlan plan_;
+  const DivisionPlan plan_;
   const Graph& body_;
   const ir::ScanLayout l_;
-  std::vector<ValueId> whole_;  // by value of the body: outside, at all steps
+  std::vector<ValueId> whole_;  // by value of the body: the value outside, for all steps
 };
 
 std::vector<bool> read_in(const Graph& graph) {
@@ -152,13 +152,13 @@ std::vector<bool> read_in(const Graph& graph) {
   return read;
 }
 
-bool spread_in(Graph& graph) {
+bool divide_in(Graph& graph) {
   bool any = false;
   const std::vector<bool> read = read_in(graph);
-  std::vector<SpreadPlan> plans(graph.nodes.size());
+  std::vector<DivisionPlan> plans(graph.nodes.size());
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!ir::is_scan(graph.nodes[n])) continue;
-    plans[n] = plan_spread(graph.nodes[n], read);
+    plans[n] = plan_division(graph.nodes[n], read);
     any = any || plans[n].possible;
   }
   if (!any) return false;
@@ -166,7 +166,7 @@ bool spread_in(Graph& graph) {
   for (std::size_t n = 0; n < plans.size(); ++n) {
     Node& node = rebuild.old_nodes()[n];
     if (plans[n].possible) {
-      Spreading(rebuild, std::move(node), std::move(plans[n])).run();
+      Division(rebuild, std::move(node), std::move(plans[n])).run();
     } else {
       rebuild.keep(std::move(node));
     }
@@ -178,7 +178,7 @@ bool spread_in(Graph& graph) {
 }  // namespace
 
 PassResult parallelize_history(Graph graph) {
-  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return spread_in(g); });
+  const bool changed = rewrite_inner_first(graph, [](Graph& g, const Node*) { return divide_in(g); });
   return {std::move(graph), changed};
 }
 

@@ -4,8 +4,8 @@
 // loops: nothing that it depends on and that depends on it is one of these. In an SSRU, for example, c = f * c + (1 - f) * (x @
 // W). If all states of a loop are of these two kinds, the loop is divided into several loops, one after the other. The whole
 // sequence of rows, which an earlier loop computes, replaces each history. The sequence, unlike a history, has rows after the
-// current step. Therefore this is done only if every op along that axis stops at the current step by its `lengths`. Loops that
-// run in reverse stay whole.
+// current step. Therefore this is done only if every op along that axis stops at the current step by its `lengths`. A loop
+// with histories that runs in reverse stays whole: a step would read rows that it does not have yet.
 //
 // A new loop begins after each history, with each product of values that cannot be kept for all steps (an attention's result),
 // and with each product, or reduction that keeps its operand's shape, of what a recurrence makes. hoist then moves these out of

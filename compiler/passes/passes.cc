@@ -16,6 +16,7 @@
 #include "compiler/passes/pass.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/sink.h"
+#include "compiler/passes/tabulate.h"
 #include "compiler/passes/unmask.h"
 
 namespace graphrun {
@@ -27,7 +28,7 @@ const std::vector<Pass>& all_passes() {
       {"logsumexp_to_matmul", "turns logsumexps of sums over pairs into matrix products", logsumexp_to_matmul, true},
       {"delay_to_shift", "replaces states that only delay a sequence by the shifted sequence", delay_to_shift, true},
       {"hoist_invariants", "computes what is the same at every step of a loop before it", hoist_invariants, true},
-      {"fold_constants", "computes what depends on constants alone", fold_constants},
+      {"fold_constants", "computes what depends only on constants", fold_constants},
       {"simplify", "drops identities, joins chains of shape changes, folds transposes into products", simplify},
       {"sink", "adds up parameter gradients after loops, as one product over all steps", sink},
       {"hoist", "computes before or after loops, for all steps at once, what does not depend on states or what no state needs",
@@ -36,6 +37,7 @@ const std::vector<Pass>& all_passes() {
       {"dead_code", "drops what no output and no variable needs", dead_code},
       {"unmask", "moves selections of whole rows from logits to their losses and gradients", unmask},
       {"merge", "turns matrix products that share a factor, or are summed, into one kernel", merge},
+      {"tabulate", "keeps the products of a table's rows with constant matrices", tabulate},
       {"fuse", "turns each group of pointwise ops into one kernel", fuse},
       {"fuse_reductions", "reduces pointwise work as it is computed", fuse_reductions},
   };

@@ -16,10 +16,10 @@ using ir::OpSchema;
 using ir::ScanLayout;
 using ir::ValueId;
 
-// A node that rules rewrite into each other without end would be a bug; no chain of real ones is as long.
+// Rules that rewrite a node endlessly would be a bug; chains of rewrites that occur are shorter than this.
 constexpr int kMostRewrites = 32;
 
-// Of one role, in the order in which they are tried.
+// The rules of one role, in the order in which they are tried.
 const std::vector<Rule>& rules_of(ir::Role role) {
   static const auto* const table = [] {
     auto* by_role = new std::map<ir::Role, std::vector<Rule>>;
@@ -41,7 +41,7 @@ bool try_rules(Match& match) {
   return op.pointwise && read_before_broadcast(match);
 }
 
-// Tries the rules of the node's op until none fires; the op may change on the way. Returns whether any did.
+// Applies the rules of the node's op until none applies; the op may change meanwhile. Returns whether any rule applied.
 bool rewrite(Graph& g, std::size_t n, Replacements& replaced) {
   for (int round = 0; round < kMostRewrites; ++round) {
     Match match(g, n);
@@ -54,8 +54,8 @@ bool rewrite(Graph& g, std::size_t n, Replacements& replaced) {
   return true;
 }
 
-// Results of a scan that its operands already are. They may keep the scan alive for a reader of another result, so that only
-// those that still have readers count as a change.
+// Replaces results of a scan that equal its operands. Only results that still have readers count as a change, since the scan
+// keeps all its results while any of them is read.
 void shorten(const Node& scan, const std::vector<bool>& read, Replacements& replaced) {
   const ScanLayout l = ir::scan_layout(scan);
   const Graph& body = scan.regions[0];

@@ -1,4 +1,4 @@
-// Rules on numbers: what leaves its operand alone, what undoes another, what is decided already.
+// Arithmetic rules: operations without effect, operations that undo each other, and conditions that are known.
 #include "compiler/passes/simplify_rules.h"
 
 namespace graphrun {
@@ -55,7 +55,7 @@ bool not_equal(Match& m) {
   return false;
 }
 
-// The number that every element of v is, where it is one number repeated.
+// If all elements of v are known to be the same number, returns it.
 std::optional<double> every_element(const Match& m, ValueId v) {
   const Node* n = m.producer(v);
   while (n && (plays(*n, Role::kBroadcast) || plays(*n, Role::kExpand) || plays(*n, Role::kReshape))) {
@@ -74,7 +74,7 @@ bool select_not(Match& m) {
   const Node* n = m.made_by(m.in(0), Role::kNot);
   return n && m.keep_op({n->inputs[0], m.in(2), m.in(1)});
 }
-// A selection by the same condition inside a branch: what it takes there is known.
+// A selection inside a branch of another one with the same condition: its choice is known.
 bool select_in_select(Match& m) {
   const Node* a = m.made_by(m.in(1), Role::kSelect);
   if (a && a->inputs[0] == m.in(0) && m.keep_op({m.in(0), a->inputs[1], m.in(2)})) return true;
@@ -83,7 +83,7 @@ bool select_in_select(Match& m) {
 }
 
 bool cast_to_itself(Match& m) { return m.become(m.in(0)); }
-// BOOL widens to a number over any other: 0 and 1 are exact everywhere.
+// A cast of BOOL through any other type is one cast: 0 and 1 are exact in every type.
 bool cast_of_cast(Match& m) {
   const Node* n = m.made_by(m.in(0), Role::kCast);
   if (!n || m.type(n->inputs[0]).type != Type::kBool) return false;

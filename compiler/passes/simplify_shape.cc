@@ -1,4 +1,5 @@
-// Rules on shapes: chains of changes that are one change, changes that change nothing, parts of what was just put together.
+// Shape rules: chains of shape changes become one, changes to the same shape disappear, and a part of a concatenation becomes
+// the operand that it selects.
 #include <numeric>
 
 #include "compiler/passes/simplify_rules.h"
@@ -11,7 +12,7 @@ using ir::Role;
 using ir::ValueId;
 using ir::Window;
 
-// Looking for a member of a longer stack or concatenation would make the walk quadratic in its length.
+// Longer stacks and concatenations are not searched, since the walk would be quadratic in their length.
 constexpr std::size_t kMostMembers = 64;
 
 std::size_t axis_of(const Node& n, std::size_t rank) {
@@ -25,7 +26,7 @@ bool surely_at_most(const Dim& a, const Dim& b) {
 
 // ---- transposes
 
-// The operand's axes in the order of the result; none: the last two change places.
+// The operand's axes in the order of the result; without the attribute, the last two are exchanged.
 std::vector<std::int64_t> permutation_of(const Node& transpose, std::size_t rank) {
   std::vector<std::int64_t> axes = transpose.attributes.integers("permutation");
   if (axes.empty()) {
@@ -90,7 +91,7 @@ bool reshape_reshape(Match& m) {
   return m.become(inner->inputs[0]) || m.keep_op({inner->inputs[0]}, {{"shape", m.result().shape}});
 }
 
-// broadcast_to of broadcast_to, sum_to of sum_to: the outer shape alone counts.
+// broadcast_to of broadcast_to, sum_to of sum_to: only the outer shape matters.
 bool to_the_outer_shape(Match& m) {
   const Node* inner = m.made_by_same(m.in(0));
   if (!inner) return false;
@@ -122,20 +123,19 @@ bool shape_of_zeros(Match& m) {
 
 // ---- parts
 
-// The members that `n`, a stack or concatenation along `axis`, was made of: nothing where it is another axis, or where they are
-// many.
+// The operands of v, if it is a stack or concatenation along `axis` without too many operands; otherwise null.
 const std::vector<ValueId>* members(const Match& m, ValueId v, Role role, std::size_t axis) {
   const Node* n = m.made_by(v, role);
   if (!n || n->inputs.size() > kMostMembers || axis_of(*n, m.type(v).shape.size()) != axis) return nullptr;
   return &n->inputs;
 }
 
-// What a slice or an index takes; where a pad puts its operand.
+// The range that a slice or an index selects, or into which a pad puts its operand.
 Window window_of(const Match& m, const Node& n) { return n.op->window(n.attributes, m.type(n.inputs[0]).shape); }
 
 bool slice_all(Match& m) { return window_of(m, m.node()).begin.is(0) && m.become(m.in(0)); }
 
-// A slice or index of a slice: fires where it surely lies within, so that no check at run time is lost.
+// A slice or index of a slice. Applies only if the range is certain to be valid, so that no run-time check is lost.
 bool part_of_slice(Match& m) {
   const Node* inner = m.made_by(m.in(0), Role::kSlice);
   if (!inner) return false;
@@ -149,7 +149,7 @@ bool part_of_slice(Match& m) {
   return m.keep_op({inner->inputs[0]}, {{"axis", axis}, {"begin", begin}, {"end", first.begin + second.end}});
 }
 
-// A slice of a padding that takes just what was padded.
+// A slice of a pad that selects exactly its operand.
 bool slice_pad(Match& m) {
   const Node* inner = m.made_by(m.in(0), Role::kPad);
   if (!inner) return false;
@@ -184,12 +184,12 @@ bool index_expand(Match& m) {
   return n && axis_of(*n, m.type(m.in(0)).shape.size()) == taken.axis && m.become(n->inputs[0]);
 }
 
-// Gradients have been derived.
+// stop_gradient has no effect once gradients are derived.
 bool let_pass(Match& m) { return m.become(m.in(0)); }
 
 bool concat_one(Match& m) { return m.node().inputs.size() == 1 && m.become(m.in(0)); }
 
-// All parts of one split in their order.
+// A concatenation of all parts of one split, in order.
 bool concat_split(Match& m) {
   const Node* n = m.made_by(m.in(0), Role::kSplit);
   if (!n || n->outputs != m.node().inputs) return false;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/ir/op.h"
+#include "compiler/passes/dead_code.h"
 #include "compiler/rewrite/around_scan.h"
 #include "compiler/rewrite/remake.h"
 #include "compiler/rewrite/rewrite.h"
@@ -19,7 +20,7 @@ using ir::Node;
 using ir::ScanLayout;
 using ir::ValueId;
 
-// The terms that a state adds up, where that is all there is to it.
+// The terms of a state that only adds them up.
 struct Accumulation {
   std::size_t state;
   std::vector<ValueId> go, stay;  // terms
@@ -41,7 +42,7 @@ class Accumulations {
  private:
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
 
-  // Takes apart additions that nothing else reads. Nothing where one is of other types than the state's (broadcast).
+  // The terms of nested additions that are read only once. Empty if one of them has another type than the state (a broadcast).
   std::vector<ValueId> terms_of(ValueId sum) const {
     std::vector<ValueId> terms, open = {sum};
     while (!open.empty()) {
@@ -50,7 +51,7 @@ class Accumulations {
       if (body_.type(v) != body_.type(sum)) return {};
       const Node* node = ir::made_by(body_, v, ir::Role::kAdd);
       if (node && readers_[index(v)] == 1) {
-        open.insert(open.end(), node->inputs.rbegin(), node->inputs.rend());  // the first is looked at first
+        open.insert(open.end(), node->inputs.rbegin(), node->inputs.rend());  // so that the first is visited first
       } else {
         terms.push_back(v);
       }
@@ -87,7 +88,7 @@ class Accumulations {
   std::vector<int> readers_;
 };
 
-// One scan: its body, which hands out more, and the sums behind it.
+// Rewrites one scan: its body returns more values, and sums over them follow the loop.
 class Sinking {
  public:
   Sinking(Rebuild& rebuild, Node scan) : r_(rebuild), scan_(std::move(scan)), steps_(scan_.attributes.dim("steps")) {}
@@ -111,11 +112,11 @@ class Sinking {
       body.outputs[a.state].value = next;
     }
     const std::vector<ValueId> outputs = scan_.outputs;
-    const Node scan = scan_;  // the body is read below
+    const Node scan = scan_;  // a copy, since its body is read below
     r_.keep(std::move(scan_));
     make_again(scan);
     for (const Accumulation& a : all) {
-      // The end's name goes to the whole sum, so what the loop still adds up has another.
+      // The whole sum takes the name of the final state, so what the loop still adds up gets another name.
       ir::Builder& b = r_.builder();
       ValueId sum = a.stay.empty() ? scan.inputs[a.state] : outputs[a.state];
       if (a.stay.empty() && ir::is_zeros(b.graph(), sum)) sum = kNone;
@@ -136,8 +137,8 @@ class Sinking {
 
   const Node& term(const Graph& body, ValueId v) const { return body.nodes[static_cast<std::size_t>(body.value(v).node)]; }
 
-  // What a term reads becomes results of the scan, where it is none yet. A reduction's operand is recomputed after the loop
-  // where that asks for less: fused with it, it never lies in memory.
+  // Makes the operands of a term results of the scan, unless they are results already. The operand of a reduction is recomputed
+  // after the loop if that takes less memory: fused with the reduction, it is never stored.
   void hand_out(ValueId v, const BodyDependence& dependence) {
     const Node& node = term(scan_.regions[0], v);
     const std::vector<ValueId> reads = node.inputs;
@@ -177,7 +178,7 @@ class Sinking {
     }
   }
 
-  // The op again: over sequences it sums over the steps too.
+  // Applies the op to sequences, where it sums over the steps too.
   ValueId sum_of(const Node& scan, ValueId v) {
     const Graph& body = scan.regions[0];
     const Node& node = term(body, v);
@@ -207,6 +208,8 @@ PassResult sink(Graph graph) {
   const bool changed = rewrite_scans(
       graph, [](const Node& scan) { return !Accumulations(scan).found.empty(); },
       [](Rebuild& rebuild, Node scan) { Sinking(rebuild, std::move(scan)).run(); });
+  // A product that only a sum needed would stay in its loop: hoist and merge would take it for one that is read.
+  if (changed) graph = dead_code(std::move(graph)).graph;
   return {std::move(graph), changed};
 }
 

@@ -9,7 +9,7 @@
 // recomputed after the loop, where it is fused with the reduction. Results change in the last bits, because the order of the
 // sum changes.
 //
-// Must run after: common_subexpressions. Leaves a state that no longer changes to simplify and dead_code.
+// Must run after: common_subexpressions. Removes what only the sums needed. Leaves a state that no longer changes to simplify.
 #pragma once
 
 #include "compiler/passes/pass.h"

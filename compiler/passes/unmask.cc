@@ -20,7 +20,7 @@ using ir::Node;
 using ir::Role;
 using ir::ValueId;
 
-// Masked with more, a row's loss would show how its logits are rounded.
+// With larger numbers, rounding of the equal logits of a masked row would show in its loss.
 constexpr double kMostNumber = 1e4;
 
 class Unmasking {
@@ -38,10 +38,10 @@ class Unmasking {
       if (const auto loss = losses_.find(n); loss != losses_.end()) {
         rebuild.replace(node.outputs[0], loss_of(rebuild, node, loss->second));
       } else if (const auto made = gradients_.find(n); made != gradients_.end()) {
-        moved_.emplace(n, std::move(node));  // its only reader makes it
+        moved_.emplace(n, std::move(node));  // its only reader creates it anew
       } else if (const auto masked = masked_gradients_.find(n); masked != masked_gradients_.end()) {
         rebuild.replace(node.outputs[0], gradient_of(rebuild, node, masked->second));
-      } else if (logits_.count(node.outputs[0]) == 0) {  // whose readers read what it selects from
+      } else if (logits_.count(node.outputs[0]) == 0) {  // readers of these logits now read the unmasked ones
         rebuild.keep(std::move(node));
       }
     }
@@ -55,19 +55,19 @@ class Unmasking {
     ValueId mask = kNone, logits = kNone;
   };
 
-  // Whether v is a number of at most this size.
+  // Whether v is a constant of at most this magnitude.
   bool is_number(ValueId v, double most) const {
     const std::optional<double> number = ir::number(g_, v);
     return number && std::abs(*number) <= most;
   }
   bool leaves(ValueId v) const { return at_end_[static_cast<std::size_t>(v)]; }
-  // Whether `mask` has as many axes as the rows, of which the last, theirs, is 1: it is the same for all elements of a row.
+  // Whether `mask` has as many axes as `rows` and its last axis has size 1, so that it is the same for all elements of a row.
   bool selects_rows(ValueId mask, ValueId rows) const {
     const Shape &m = g_.type(mask).shape, &x = g_.type(rows).shape;
     return x.size() > 1 && m.size() == x.size() && m.back().is(1) && g_.type(mask).type == Type::kBool;
   }
 
-  // The outer selection of a gradient that nothing else reads.
+  // Finds the selection around a gradient that has no other reader.
   void look_at_gradient(std::size_t n) {
     const Node& node = g_.nodes[n];
     if (!ir::plays(node, Role::kSelect) || !is_number(node.inputs[2], 0)) return;
@@ -79,7 +79,7 @@ class Unmasking {
     gradients_[made] = node.inputs[0];
   }
 
-  // Logits that go when every reader can do without the selection.
+  // Finds masked logits whose readers can all do without the mask.
   void look_at_logits(std::size_t n) {
     const Node& node = g_.nodes[n];
     if (!ir::plays(node, Role::kSelect) || masked_gradients_.count(n) != 0) return;
@@ -103,7 +103,7 @@ class Unmasking {
     logits_[masked] = node.inputs[1];
   }
 
-  // The mask without the axis of the classes.
+  // The mask without the class axis.
   ValueId of_rows(Rebuild& r, ValueId mask) {
     const auto [at, added] = row_masks_.emplace(mask, kNone);
     if (added) {
@@ -143,11 +143,11 @@ class Unmasking {
 
   Graph& g_;
   const ir::Readers readers_;
-  const std::vector<bool> at_end_;                       // by value: read when all is done
-  std::map<std::size_t, ValueId> gradients_;             // cross_entropy_gradient, its mask
-  std::map<std::size_t, std::size_t> masked_gradients_;  // the selection around it, the node
-  std::map<std::size_t, Selection> losses_;              // cross_entropy, what it reads
-  std::map<ValueId, ValueId> logits_, row_masks_;        // without the selection; of rows
+  const std::vector<bool> at_end_;                       // by value: read after the last node
+  std::map<std::size_t, ValueId> gradients_;             // cross_entropy_gradient node, its mask
+  std::map<std::size_t, std::size_t> masked_gradients_;  // selection around the gradient, gradient node
+  std::map<std::size_t, Selection> losses_;              // cross_entropy node, the selection that it reads
+  std::map<ValueId, ValueId> logits_, row_masks_;        // unmasked logits; masks without the class axis
   std::map<std::size_t, Node> moved_;
 };
 

@@ -91,7 +91,7 @@ bool draws(const Node& node) {
 
 bool can_lift(const ir::Graph& body, const Node& node, const BodyDependence& dependence, const Dim& steps) {
   if (node.op->update) return false;
-  // Tried on operands of these types.
+  // Tries the rule in a scratch graph, on operands of these types.
   ir::Graph trial;
   ir::Builder builder(trial);
   std::vector<ir::SequenceContext::SequenceOperand> operands;

@@ -42,15 +42,15 @@ class AroundScan {
   ir::ValueId step_ = ir::kNone;
 };
 
-// Whether a value of this shape may be kept for every step of a loop: at most one of its sizes is known with the batch only.
+// Whether a value of this shape may be saved for every step of a loop: at most one of its sizes depends on the batch.
 bool may_be_stacked(const Shape& shape);
 
 // Whether the node is a constant, which is copied to its readers instead of crossing the border of a scan.
 bool is_scalar_constant(const ir::Graph& graph, const ir::Node& node);
 
-// What depends on what in a scan's body.
+// The dependences in a scan's body.
 struct BodyDependence {
-  std::vector<bool> on_state, on_step;  // by value: on a state; on a state, a slice, the step or a random draw
+  std::vector<bool> on_state, on_step;  // by value: depends on a state; depends on a state, a slice, the step or a random draw
   std::vector<bool> for_state;          // by node: some state's next value needs it
 };
 BodyDependence dependence_in_body(const ir::Node& scan);

@@ -7,7 +7,7 @@
 namespace graphrun {
 namespace {
 
-// Axes that summing x to `shape` takes away or makes 1, where they are neighbours.
+// The axes that summing x to `shape` removes or reduces to 1; nullopt if they are not adjacent.
 std::optional<ReducedAxes> summed_axes(const Shape& x, const Shape& shape) {
   const auto added = static_cast<std::int64_t>(x.size() - shape.size());
   std::optional<ReducedAxes> axes;

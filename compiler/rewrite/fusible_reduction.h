@@ -21,7 +21,7 @@ struct FusibleReduction {
   ReducedAxes axes;
 };
 
-// Nothing if the node is no such reduction: another op, one with lengths, of axes that are not adjacent, not of FLOAT.
+// nullopt if the node cannot be fused: it is no reduction, it has lengths, its axes are not adjacent, or it is not FLOAT.
 std::optional<FusibleReduction> fusible_reduction(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace graphrun

@@ -12,15 +12,15 @@ using ir::Node;
 using ir::ValueId;
 using Index = std::size_t;
 
-// Strongly connected components (Tarjan 1972), without recursion. The vertices are the body's nodes and, behind them, its
-// states; an edge leads from what is read to what reads it.
+// Strongly connected components (Tarjan 1972), without recursion. The vertices are the body's nodes, then its states; edges
+// lead from a value's producer to its readers.
 class Components {
  public:
   Components(const Node& scan, const std::vector<bool>& apart) : nodes_(scan.regions[0].nodes.size()) {
     const Graph& body = scan.regions[0];
     const Index recurrent = scan_layout(scan).states;
     edges_.resize(nodes_ + recurrent);
-    // By value: the vertex that makes it.
+    // By value: the vertex that computes it.
     std::vector<Index> maker(body.values.size(), kNoVertex);
     for (Index s = 0; s < recurrent; ++s) maker[index(body.inputs[s].value)] = nodes_ + s;
     for (Index n = 0; n < nodes_; ++n) {
@@ -46,7 +46,7 @@ class Components {
     for (Index v = 0; v < edges_.size(); ++v) {
       if (number_[v] == kNoVertex) visit(v);
     }
-    std::reverse(groups_.begin(), groups_.end());  // a component is complete only when all that read it are
+    std::reverse(groups_.begin(), groups_.end());  // a component is completed after all its readers
     return std::move(groups_);
   }
 
@@ -79,7 +79,7 @@ class Components {
     }
   }
 
-  // The component of which v was entered first.
+  // Completes the component whose first visited vertex is v.
   void close(Index v) {
     RecurrenceGroup group;
     for (Index w = kNoVertex; w != v;) {
@@ -97,7 +97,7 @@ class Components {
   };
   const Index nodes_;
   std::vector<std::vector<Index>> edges_;
-  std::vector<Index> number_, lowest_;  // by vertex: in the order of entry; the lowest that it reaches
+  std::vector<Index> number_, lowest_;  // by vertex: its number in the order of visits; the lowest number that it reaches
   std::vector<bool> waiting_;           // by vertex: in stack_
   std::vector<Index> stack_;
   std::vector<PathStep> path_;

@@ -1,4 +1,4 @@
-// What recurs in a scan's body: which of its nodes and states depend on themselves from step to step.
+// The recurrences in a scan's body: nodes and states that depend on themselves from step to step.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct RecurrenceGroup {
   std::vector<std::size_t> nodes, states;  // positions in the body and among its states, ascending
 };
 
-// Of the scan's body, each group after those that it reads. Takes time in proportion to the size of the body. `apart`, by
-// state: the node that makes a state's next value does not count as a reader of the state.
+// The groups of the scan's body, each after those that it reads, in time linear in the size of the body. `apart`, by state: the
+// node that computes a state's next value does not count as a reader of the state.
 std::vector<RecurrenceGroup> recurrence_groups(const ir::Node& scan, const std::vector<bool>& apart);
 
 }  // namespace graphrun

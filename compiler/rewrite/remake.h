@@ -15,7 +15,7 @@ struct Remake {
   std::vector<ir::ValueId> sources;  // the values of the loop that they read, which the loop must return
 };
 
-// How to recompute the body's value v outside; nothing if it is no such work.
+// How to recompute the body's value v outside; nullopt if it is no such value.
 std::optional<Remake> remake_of(const ir::Node& scan, const BodyDependence& dependence, ir::ValueId v);
 
 }  // namespace graphrun

@@ -62,7 +62,7 @@ void Rebuild::keep(Node node) {
 
 void Rebuild::replace(ValueId old, ValueId by) {
   by_[old] = by;
-  // A value that stands for several keeps the first one's name; what was there before the walk keeps its own.
+  // A value that replaces several others takes the name of the first; a value that existed before the walk keeps its own.
   const bool fresh = graph_.value(by).node >= 0 && by >= first_new_ && renamed_.insert(by).second;
   if (fresh) std::swap(graph_.value(old).name, graph_.value(by).name);
 }

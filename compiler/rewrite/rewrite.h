@@ -23,7 +23,7 @@ class Replacements {
   bool any() const { return any_; }
   void rewire(ir::Node& node) const;  // its operands
 
-  // Rewires outputs and next values, and erases the nodes of which every result was replaced.
+  // Rewires outputs and next values, and erases the nodes whose results were all replaced.
   void finish(ir::Graph& graph) const;
 
  private:
@@ -42,7 +42,7 @@ class Rebuild {
   // The replacement of a value of the old nodes, or the value itself.
   ir::ValueId of(ir::ValueId v) const;
   void rewire(ir::Node& node) const;
-  void keep(ir::Node node);  // as it is, its operands rewired
+  void keep(ir::Node node);  // unchanged, except that its operands are rewired
   // `by` takes the place and the name of `old`, whose producer is not kept.
   void replace(ir::ValueId old, ir::ValueId by);
   // Rewires outputs and next values, and drops values without a producer.

@@ -50,8 +50,8 @@ Kernel bind_filled(const KernelRequest& request) {
 constexpr const char* kNoOperands = "it has no operands";
 
 REGISTER_OP("constant", "constant")
-    .Doc("A scalar constant: what a literal in an equation becomes.\n  let: \"half = constant(value=0.5)\"")
-    .Required("value", AttributeKind::kFloat, "the number; INT32: a whole one; BOOL: 0 or 1")
+    .Doc("A scalar constant. Literals in equations become this op.\n  let: \"half = constant(value=0.5)\"")
+    .Required("value", AttributeKind::kFloat, "the number: an integer for INT32, 0 or 1 for BOOL")
     .String("type", "FLOAT", kTypeDoc)
     .Role(ir::Role::kNumber)
     .Output("y")
@@ -64,7 +64,7 @@ REGISTER_OP("constant", "constant")
 REGISTER_KERNEL("constant", kCpu, bind_filled);
 
 REGISTER_OP("zeros", "constant")
-    .Doc("Zeros (false) of a shape.\n  let: \"start = zeros(shape=[batch, hidden])\"")
+    .Doc("A tensor of zeros (or false).\n  let: \"start = zeros(shape=[batch, hidden])\"")
     .Required("shape", AttributeKind::kShape, "the result's sizes")
     .String("type", "FLOAT", kTypeDoc)
     .Role(ir::Role::kZeros)
@@ -76,9 +76,9 @@ REGISTER_OP("zeros", "constant")
 REGISTER_KERNEL("zeros", kCpu, bind_filled);
 
 REGISTER_OP("full", "constant")
-    .Doc("A tensor of which every element is the same number.\n  let: \"ones = full(shape=[batch, hidden], value=1)\"")
+    .Doc("A tensor whose elements are all the same number.\n  let: \"ones = full(shape=[batch, hidden], value=1)\"")
     .Required("shape", AttributeKind::kShape, "the result's sizes")
-    .Required("value", AttributeKind::kFloat, "the number; INT32: a whole one; BOOL: 0 or 1")
+    .Required("value", AttributeKind::kFloat, "the number: an integer for INT32, 0 or 1 for BOOL")
     .String("type", "FLOAT", kTypeDoc)
     .Output("y")
     .NoGradient(kNoOperands)
@@ -98,7 +98,7 @@ std::int32_t size_as_int32(std::int64_t size) {
 }
 
 REGISTER_OP("dim", "constant")
-    .Doc("A size as an INT32 scalar: what the name of a symbol in an expression becomes.\n  let: \"average = total / time\"")
+    .Doc("A size as an INT32 scalar. The name of a size in an expression becomes this op.\n  let: \"average = total / time\"")
     .Required("size", AttributeKind::kDim, "the size")
     .Role(ir::Role::kSize)
     .Output("y")
@@ -112,8 +112,8 @@ REGISTER_KERNEL("dim", kCpu, [](const KernelRequest& request) -> Kernel {
 });
 
 REGISTER_OP("range", "constant")
-    .Doc("The whole numbers from 0 to n - 1: y [n] INT32.\n  let: \"wrong = range(labels) != expand(gold, axis=-1)\"")
-    .Required("n", AttributeKind::kDim, "how many")
+    .Doc("The integers from 0 to n - 1: y [n] INT32.\n  let: \"wrong = range(labels) != expand(gold, axis=-1)\"")
+    .Required("n", AttributeKind::kDim, "how many numbers")
     .Role(ir::Role::kRange)
     .Output("y")
     .NoGradient(kNoOperands)

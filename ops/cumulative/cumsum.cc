@@ -47,16 +47,15 @@ void cumsum(const In* x, Out* out, const RunningSum& r, const Lengths& lengths) 
 
 REGISTER_OP("cumsum", "cumulative")
     .Doc(
-        "y = the sum of x up to and including each position of axis; with reverse=true from each position on. BOOL is\n"
-        "counted: the result is INT32. Positions from `lengths` on do not count and get 0. A float32 sum is kept in float64\n"
+        "y = the sum of x up to and including each position of axis or, with reverse=true, from each position on. BOOL is\n"
+        "counted, with an INT32 result. Positions at or beyond `lengths` do not count and get 0. float32 is summed in float64\n"
         "and rounded at each position.\n"
         "  x [..., n, ...] -> y of x's shape\n"
         "  let: \"elapsed = cumsum(durations, axis=0, lengths=lengths)\"    let: \"left = cumsum(x, axis=0, reverse=true)\"")
     .Input("x", "[...] FLOAT, INT32 or BOOL")
-    .OptionalInput("lengths",
-                   "INT32: the number of real positions along axis; its shape is that of x without axis, or leads it")
-    .Required("axis", AttributeKind::kInt, "the axis along which is summed")
-    .Bool("reverse", false, "whether sums run from the last real position to the first")
+    .OptionalInput("lengths", kLengthsDoc)
+    .Required("axis", AttributeKind::kInt, "the axis of the sum")
+    .Bool("reverse", false, "true: sum from the last real position to the first")
     .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .InPlace(0, 0)

@@ -1,5 +1,5 @@
-// The arguments of a generated kernel. One list of members gives both the text of the struct that the kernel declares and the
-// bytes that a launch brings, so that the two cannot differ.
+// The arguments of a generated kernel. One list of members yields both the text of the struct that the kernel declares and the
+// bytes that a launch passes, so that the two cannot differ.
 #pragma once
 
 #include <bitset>
@@ -14,7 +14,8 @@
 
 namespace graphrun {
 
-// How the text of a generated kernel spells a type of the host. A struct that both know adds a specialization where it is used.
+// The name of a host type in the text of a generated kernel. A struct that both sides know adds a specialization where it is
+// used.
 template <class T>
 inline constexpr const char* kArgumentTypeName = nullptr;
 template <>
@@ -30,46 +31,47 @@ inline constexpr const char* kArgumentTypeName<float> = "float";
 template <>
 inline constexpr const char* kArgumentTypeName<double> = "double";
 
-// A member of a layout: what a value is set by.
+// A handle to a member of a layout, through which its value is set.
 struct Argument {
   std::size_t index = 0;
 };
 
 class ArgumentLayout {
  public:
-  // Appends a member; names are C's and distinct. `T`: of a fixed size, copied as its bytes are, aligned to at most 8.
+  // Appends a member. Names are distinct C identifiers. `T` has a fixed size, is trivially copyable and is aligned to at most
+  // 8.
   template <class T>
   Argument add(std::string name) {
     return append({std::move(name), type_name<T>(), typeid(T), sizeof(T), alignof(T)});
   }
-  // One whose value is known before any launch.
+  // Appends a member whose value is known before any launch.
   template <class T>
   Argument add(std::string name, const T& value) {
     const Argument added = add<T>(std::move(name));
     fix(added, value);
     return added;
   }
-  // One that the text spells by another name of T, such as `Index`.
+  // The same, if the text uses another name for T, such as `Index`.
   template <class T>
   Argument add_spelled(std::string name, std::string type, const T& value) {
     const Argument added = append({std::move(name), std::move(type), typeid(T), sizeof(T), alignof(T)});
     fix(added, value);
     return added;
   }
-  // An array of one element or more. Throws InternalError for none: C++ has no such array.
+  // Appends an array. Throws InternalError if `count` is 0: C++ has no empty arrays.
   template <class T>
   Argument add_array(std::string name, std::size_t count) {
     check_count(name, count);
     return append({std::move(name), type_name<T>(), typeid(T), sizeof(T), alignof(T), count});
   }
-  // The address of elements of that type: "const float".
+  // Appends the address of elements of a type, such as "const float".
   Argument add_address(std::string name, const std::string& to);
-  // A struct `type` that the text declares elsewhere from `members`; they keep the values that they have there. Their own
-  // handles count from the argument that is returned: see of_struct.
+  // Appends a struct of type `type`, which the text declares elsewhere from `members`; values that they have there are kept.
+  // of_struct converts their handles to handles in this layout.
   Argument add_struct(std::string name, std::string type, const ArgumentLayout& members);
   static Argument of_struct(Argument added, Argument member) { return {added.index + 1 + member.index}; }
 
-  // Gives a member its value for all launches. Throws InternalError where it has one or is of another type.
+  // Gives a member its value for all launches. Throws InternalError if it has one already or is of another type.
   template <class T>
   void fix(Argument member, const T& value) {
     check_type(member, typeid(T), 1);
@@ -77,21 +79,21 @@ class ArgumentLayout {
   }
   void fix_address(Argument member, const void* value) { fix(member, value); }
 
-  // `struct Name { … };` with an assertion that the compiler's size of it is bytes().
+  // `struct Name { … };`, with an assertion that its size is bytes().
   std::string text(const std::string& name = "Arguments") const;
-  std::size_t bytes() const;  // sizeof the struct
+  std::size_t bytes() const;  // size of the struct
 
  private:
   friend class ArgumentBytes;
   struct LayoutMember {
-    std::string name, type;  // as the text has them
+    std::string name, type;  // as in the text
     std::type_index held;
     std::size_t size = 0, alignment = 1;
-    std::size_t count = 0;  // of an array; 0: it is none
+    std::size_t count = 0;  // of an array; 0 for other members
     bool is_struct = false;
-    bool inside = false;  // of a struct of this one: the text does not list it
+    bool inside = false;  // belongs to a member struct, so the text does not list it
     std::size_t at = 0;
-    std::vector<std::byte> value = {};  // where it is the same at every launch
+    std::vector<std::byte> value = {};  // if it is the same at every launch
   };
 
   template <class T>
@@ -109,14 +111,14 @@ class ArgumentLayout {
   std::size_t end_ = 0, alignment_ = 1;
 };
 
-// The bytes of one launch. The layout must live as long. Allocates nothing.
+// The bytes of one launch. The layout must outlive it. Allocates nothing.
 class ArgumentBytes {
  public:
-  static constexpr std::size_t kMostBytes = 4096;  // that a launch can bring to any device
+  static constexpr std::size_t kMostBytes = 4096;  // what a launch can pass on any device
 
   explicit ArgumentBytes(const ArgumentLayout& layout);
 
-  // Throw InternalError where the member has a value already, or one of another type or number.
+  // These throw InternalError if the member has a value already, or another type or number of elements.
   template <class T>
   void set(Argument member, const T& value) {
     layout_.check_type(member, typeid(T), 1);
@@ -129,7 +131,7 @@ class ArgumentBytes {
     put(member, values.data(), values.size_bytes());
   }
 
-  // Throws InternalError where a member has no value, and names it.
+  // Throws InternalError that names a member without a value, if there is one.
   std::span<const std::byte> bytes() const;
 
  private:
@@ -137,7 +139,7 @@ class ArgumentBytes {
 
   const ArgumentLayout& layout_;
   alignas(std::uint64_t) std::byte bytes_[kMostBytes];
-  std::bitset<kMostBytes> set_;  // by member, which takes at least a byte
+  std::bitset<kMostBytes> set_;  // by member; each takes at least one byte
 };
 
 }  // namespace graphrun

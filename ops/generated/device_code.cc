@@ -21,7 +21,7 @@ std::string device_literal(double number, DType dtype) {
   if (std::isinf(number)) return fmt::format("({}element::infinity({}(0)))", number < 0 ? "-" : "", type);
   if (dtype == DType::kFloat32 && std::isinf(static_cast<float>(number)))
     return device_literal(static_cast<float>(number), dtype);
-  // The shortest digits that give the number back.
+  // The shortest digits that parse back to the same number.
   std::string digits = dtype == DType::kFloat32 ? fmt::format("{}", static_cast<float>(number)) : fmt::format("{}", number);
   if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
   if (dtype == DType::kFloat32) digits += "f";
@@ -40,7 +40,7 @@ const char* device_type(DType dtype) {
 
 namespace {
 
-// Stands for an "@" of an equation, where it is no place for a digest; no text that is quoted has it.
+// Replaces an "@" in a quoted equation, which must not become a digest; no quoted text contains this character.
 constexpr char kAt = '\x01';
 
 std::string digest_of(const std::string& includes, const std::string& body) { return sha256(includes + body).substr(0, 24); }
@@ -102,7 +102,7 @@ DeviceCode::DeviceCode(const Sizes& result, std::span<const TensorView> inputs, 
   }
 }
 
-// Those of the text's own come first, so that a value never takes them.
+// Reserves the text's own names first, so that no value takes one of them.
 void DeviceCode::find_names(const CodeNames& names) {
   for (const char* own : {"arguments", "first", "lane", "width", "results", "Arguments", "Results", "Index", "compute", "run",
                           "one", "elements", "wide", "view", "grid"})
@@ -162,7 +162,7 @@ std::string DeviceCode::operand_text(const TileStep& step, std::size_t k) const 
   return device_literal(operand.number, step.operand_dtype(k));
 }
 
-// As C has it where C has it: arithmetic, and the functions of one element; else by the table's line.
+// The expression in plain C if possible (arithmetic, functions of one element); otherwise a call of the table's line.
 std::string DeviceCode::expression(std::size_t i) const {
   const TileStep& step = steps_.steps[i];
   const std::string to = device_type(step.dtype), x = operand_text(step, 0);
@@ -199,7 +199,7 @@ std::string DeviceCode::instruction(std::size_t i) const {
 std::string DeviceCode::places() const {
   const std::size_t last = axes_.sizes.size() - 1;
   std::string text;
-  // Coordinates that some operand's place depends on, the last axis first.
+  // Computes the coordinates that the address of some operand depends on, last axis first.
   const auto used = [&](std::size_t axis) {
     for (std::size_t k = 0; k < forms_.size(); ++k) {
       if (forms_[k] == Form::kStrided && axes_.strides[axis][k] != 0) return true;

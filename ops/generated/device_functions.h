@@ -1,6 +1,6 @@
-// The functions of the table's expressions (ops/tiles/table.def) on one element of a device: in kernels that nvcc compiles,
-// in the code that is generated for NVRTC, and on the host where those are emulated. C's own names of the functions in single
-// precision are all that is asked of the compiler.
+// The functions of the table's expressions (ops/tiles/table.def) for one element on a device: in kernels that nvcc compiles, in
+// generated code for NVRTC, and in their emulation on the host. They require nothing of the compiler but C's single-precision
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ GRAPHRUN_DEVICE double floor(double x) { return ::floor(x); }
 GRAPHRUN_DEVICE double abs(double x) { return ::fabs(x); }
 GRAPHRUN_DEVICE std::int32_t abs(std::int32_t x) { return x < 0 ? -x : x; }
 
-// The same powers are products as on the CPU.
+// The powers that are computed as products are the same as on the CPU.
 GRAPHRUN_DEVICE float power(float a, float b) { return ::powf(a, b); }
 GRAPHRUN_DEVICE double power(double a, double b) { return ::pow(a, b); }
 template <class T>
@@ -48,7 +48,7 @@ GRAPHRUN_DEVICE T pow(T a, T b) {
   return power(a, b);
 }
 
-// What no literal says; the argument tells the type alone.
+// Values that no literal expresses; the argument only selects the type.
 #if defined(__CUDACC__)
 GRAPHRUN_DEVICE float infinity(float) { return __int_as_float(0x7F800000); }
 GRAPHRUN_DEVICE double infinity(double) { return __longlong_as_double(0x7FF0000000000000); }
@@ -62,14 +62,14 @@ GRAPHRUN_DEVICE auto select(bool condition, A a, B b) {
   return condition ? a : b;
 }
 
-// By e^-|x| on both sides, so that small results keep their digits.
+// Uses e^-|x| for both signs, so that small results keep their precision.
 template <class T>
 GRAPHRUN_DEVICE T sigmoid(T x) {
   const T e = exp(-abs(x));
   return (x < 0 ? e : T(1)) / (1 + e);
 }
 
-// As the op `cast` has it: towards zero, to the nearest end of the range beyond it, and what is not a number is 0.
+// As the op `cast`: truncates toward zero and clamps to the range; NaN becomes 0.
 template <class To, class From>
 GRAPHRUN_DEVICE To cast(From x) {
   return static_cast<To>(x);
@@ -94,16 +94,16 @@ GRAPHRUN_DEVICE std::uint8_t to_bool(From x) {
   return x != From(0) ? 1 : 0;
 }
 
-// Whether element i of a tensor stays in a dropout: the draw that ops/tiles/draw.h defines.
+// Whether dropout keeps element i of a tensor: the draw that ops/tiles/draw.h defines.
 struct DrawnTensor {
   std::uint64_t key, row;
-  const std::uint32_t* step;  // the low word of training's, where it lies
+  const std::uint32_t* step;  // address of the low word of the training step
   std::uint32_t threshold;
   static constexpr int kMostAxes = 12;
-  int axes;  // of the tensor, at least 1
+  int axes;  // number of the tensor's axes, at least 1
   std::int64_t sizes[kMostAxes];
 };
-// The four words of the group that element i is in.
+// The four random words of the group that contains element i.
 GRAPHRUN_DEVICE Philox draws(const DrawnTensor& draw, std::int64_t i) {
   const std::int64_t features = draw.sizes[draw.axes - 1], feature = i % features;
   std::int64_t row = i / features, below = 1;

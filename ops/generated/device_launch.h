@@ -1,4 +1,4 @@
-// What CUDA's kernels of pointwise work are handed besides the operands' addresses.
+// The arguments of CUDA's pointwise kernels other than the operands' addresses.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace graphrun {
 
-// Of each operand, as it broadcasts to the result.
+// For each operand, how it broadcasts to the result.
 inline std::vector<element::OperandPlace> operand_places(const Sizes& result, std::span<const TensorView> inputs) {
   const TileAxes axes(result, inputs, false);
   std::vector<element::OperandPlace> places(inputs.size());
@@ -42,14 +42,14 @@ inline element::DrawnTensor drawn_tensor(const Draw& draw, const RandomState& ra
   return out;
 }
 
-// The draws of a kernel's code; `argument` gives each its member.
+// Sets the draws of a kernel's code; `argument` returns the member of each.
 template <class ArgumentOf>
 void set_draws(ArgumentBytes& to, const DeviceCode& code, const RandomState& random, const ArgumentOf& argument) {
   for (std::size_t d = 0; d < code.draws().size(); ++d)
     to.set(argument(code.draw_argument(d)), drawn_tensor(code.draws()[d], random, code.sizes()));
 }
 
-// What a launch of a kernel of pointwise work brings, but for its results.
+// Sets the arguments for a launch of a pointwise kernel, except its results.
 inline void set_operands(ArgumentBytes& to, const DeviceCode& code, const KernelContext& c) {
   for (std::size_t k = 0; k < c.inputs.size(); ++k) to.set_address(code.input_argument(k), c.inputs[k].data);
   set_draws(to, code, c.random, [](Argument own) { return own; });

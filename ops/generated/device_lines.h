@@ -1,4 +1,4 @@
-// The lines of the table (ops/tiles/table.def) as functions on one element of a device: for .cu files and for the text of
+// The lines of the table (ops/tiles/table.def) as functions of one element on a device: for .cu files and for the text of
 // generated kernels.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Neighbouring elements that a thread of a device reads and writes at once; where a broadcast operand's stand. For the text of
-// generated kernels.
+// Adjacent elements that a device's thread reads and writes at once, and the positions of a broadcast operand's elements. For
+// the text of generated kernels.
 #pragma once
 
 #include "ops/generated/device_functions.h"
@@ -11,7 +11,7 @@ struct alignas(sizeof(T) * n) Pack {
   T v[n];
 };
 
-// From an address that is a multiple of the pack's size.
+// Loads from an address that is a multiple of the pack's size.
 template <int n, class T>
 GRAPHRUN_DEVICE Pack<T, n> load(const T* from) {
   cuda::check_aligned(from, sizeof(Pack<T, n>));
@@ -30,7 +30,7 @@ GRAPHRUN_DEVICE void store(T* to, const Pack<T, n>& x) {
   *reinterpret_cast<Pack<T, n>*>(to) = x;
 }
 
-// Whether elements i to i + n of a tensor stay in a dropout; where rows are whole groups of four, one draw tells all of them.
+// Whether dropout keeps elements i to i + n of a tensor; if rows consist of whole groups of four, one draw serves all of them.
 template <int n>
 GRAPHRUN_DEVICE Pack<std::uint8_t, n> stay(const DrawnTensor& draw, std::int64_t i) {
   Pack<std::uint8_t, n> out;

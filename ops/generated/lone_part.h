@@ -1,4 +1,4 @@
-// Pointwise ops that nothing fused, as parts of a device's loops: each is a program of one instruction.
+// Pointwise ops that were not fused, as parts of a device's loops: each is a program of one instruction.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace graphrun {
 
-// `instruction` reads the request's inputs in their order. A kernel that is made by itself, in no program, has no part.
+// `instruction` reads the request's inputs in order. A kernel that is not bound as part of a program has no part.
 inline void take_part_alone(Kernel& kernel, const KernelRequest& request, const std::string& op,
                             ir::PointwiseProgram::Instruction instruction = {}) {
   if (request.constant_inputs.empty()) return;

@@ -1,4 +1,4 @@
-// What instructions of a scan's body are in a loop that a device runs as one launch (runtime/scan/launch.h).
+// The forms that instructions of a scan's body take in a loop that a device runs as one launch (runtime/scan/launch.h).
 #pragma once
 
 #include <functional>
@@ -27,17 +27,17 @@ struct PointwisePart {
   std::size_t results = 0;
 };
 
-// Pointwise work whose results are reduced along an axis as they are made.
+// Pointwise work whose results are reduced along an axis as they are computed.
 struct ReductionPart {
   std::shared_ptr<const DeviceCode> code;
   KernelFolds folds;
   AxisView view;
 };
 
-// What makes each element of its one result by itself: see ElementText (ops/recurrent/element_text.h).
+// An op that computes each element of its only result independently: see ElementText (ops/recurrent/element_text.h).
 struct ElementPart {
-  std::function<void(ArgumentLayout&)> add_members;  // of struct Arguments, behind the operands; null: none
-  std::string element;                               // the statement that makes element `e` of `a`
+  std::function<void(ArgumentLayout&)> add_members;  // adds members to struct Arguments, after the operands; may be null
+  std::string element;                               // the statement that computes element `e` from arguments `a`
   std::vector<DType> inputs;
   DType output = DType::kFloat32;
 };
@@ -45,8 +45,8 @@ struct ElementPart {
 // Products with weights: ops/matmul/product_part.h.
 struct ProductPart;
 
-// What a kernel is in a loop: one of these. Code that tells them apart visits the variant (in_each_case), so that a new
-// alternative does not compile until every such place handles it.
+// The form of a kernel in a loop. Code that distinguishes the alternatives visits the variant (in_each_case), so that it does
+// not compile until it handles a new alternative.
 struct LoopPart {
   using Alternatives = std::variant<std::shared_ptr<const PointwisePart>, std::shared_ptr<const ReductionPart>,
                                     std::shared_ptr<const ElementPart>, std::shared_ptr<const ProductPart>>;
@@ -60,7 +60,7 @@ struct Overloaded : Cases... {
 template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
-// Calls the one of `cases`, a function of each alternative, that fits the part.
+// Calls the function among `cases` (one for each alternative) that fits the part.
 template <class... Cases>
 auto in_each_case(const LoopPart& part, Cases... cases) {
   return std::visit([overloaded = Overloaded{std::move(cases)...}](const auto& is) { return overloaded(*is); }, part.is);
@@ -71,10 +71,10 @@ std::shared_ptr<const LoopPart> loop_part(Part part) {
   return std::make_shared<const LoopPart>(LoopPart{std::make_shared<const Part>(std::move(part))});
 }
 
-// In how many parts the blocks of a grid share out rows, at most.
+// The largest number of parts into which a grid's blocks divide the rows.
 constexpr std::int64_t kMostRowParts = 8;
 
-// Says that rows of the results, their first axis, can be made by themselves; `operations`: of all.
+// Declares that rows of the results (along the first axis) can be computed independently; `operations` is the total.
 inline void share_by_rows(Kernel& kernel, const KernelRequest& request, double operations, std::vector<bool> reads_other_rows) {
   const Sizes& result = request.outputs.at(0).sizes;
   if (result.empty() || result[0] == 0) return;
@@ -85,7 +85,7 @@ inline void share_by_rows(Kernel& kernel, const KernelRequest& request, double o
   kernel.by_rows = std::move(rows);
 }
 
-// Says that columns of the results, their last axis, can be made by themselves.
+// Declares that columns of the results (along the last axis) can be computed independently.
 inline void share_by_columns(Kernel& kernel, const KernelRequest& request, std::vector<bool> reads_other_columns) {
   const Sizes& result = request.outputs.at(0).sizes;
   if (result.empty()) return;
@@ -95,7 +95,7 @@ inline void share_by_columns(Kernel& kernel, const KernelRequest& request, std::
   kernel.by_columns = std::move(columns);
 }
 
-// Of pointwise work: made of the same rows of operands, of those that have them.
+// The same for pointwise work, which reads the same rows of those operands that have them.
 inline void share_by_rows(Kernel& kernel, const KernelRequest& request, const Sizes& work) {
   const Sizes& result = request.outputs.at(0).sizes;
   if (result.empty() || work.empty() || work[0] != result[0]) return;
@@ -104,7 +104,7 @@ inline void share_by_rows(Kernel& kernel, const KernelRequest& request, const Si
   share_by_rows(kernel, request, static_cast<double>(element_count(work)), std::move(reads_other_rows));
 }
 
-// Makes pointwise work a part of loops: its last axis is shared out, or its first one.
+// Makes pointwise work a part of loops, divided along its last axis or its first.
 inline void take_part(Kernel& kernel, const KernelRequest& request, std::shared_ptr<const DeviceCode> code) {
   const Sizes& result = code->sizes();
   if (code->inputs() == 0 && code->draws().empty()) return;
@@ -116,7 +116,7 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, std::shared_
   kernel.part = loop_part(PointwisePart{std::move(code), request.outputs.size()});
 }
 
-// Makes a reduction a part of loops by rows, where the first axis stays.
+// Makes a reduction a part of loops by rows, if it does not reduce the first axis.
 inline void take_part(Kernel& kernel, const KernelRequest& request, const Sizes& work, const AxisView& view,
                       std::shared_ptr<const DeviceCode> code, KernelFolds folds) {
   if (work.empty() || work[0] == 0 || view.outer % work[0] != 0) return;
@@ -124,7 +124,7 @@ inline void take_part(Kernel& kernel, const KernelRequest& request, const Sizes&
   if (kernel.by_rows != nullptr) kernel.part = loop_part(ReductionPart{std::move(code), std::move(folds), view});
 }
 
-// Makes an op of which each element of the result is made by itself a part of loops by rows.
+// Makes an op that computes each element of its result independently a part of loops by rows.
 inline void take_part_of_elements(Kernel& kernel, const KernelRequest& request, std::vector<bool> reads_other_rows,
                                   std::string element, std::function<void(ArgumentLayout&)> add_members = nullptr) {
   ElementPart part;
@@ -136,7 +136,7 @@ inline void take_part_of_elements(Kernel& kernel, const KernelRequest& request, 
   share_by_rows(kernel, request, 0, std::move(reads_other_rows));
 }
 
-// Makes a plain reduction, without lengths, such a part.
+// Makes a plain reduction without lengths a part of loops by rows.
 inline void take_part_of_reduction(Kernel& kernel, const KernelRequest& request, const AxisView& view, ir::FoldKind fold) {
   if (request.inputs.size() > 1 && !request.absent_inputs.at(1)) return;
   const TensorView& x = request.inputs[0];

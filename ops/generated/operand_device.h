@@ -1,4 +1,4 @@
-// How an element's operands are found on a device where they broadcast.
+// Finds the elements of broadcast operands on a device.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace graphrun::element {
 
-// By strides over the fewest axes of the result that do; most operands are whole or one element.
+// Uses strides over as few axes of the result as possible; most operands are whole or one element.
 struct OperandPlace {
   static constexpr int kMostAxes = 12;
   enum Kind : int { kWhole, kOne, kStrided } kind = kWhole;

@@ -5,7 +5,7 @@
 namespace graphrun {
 namespace {
 
-// How a fold's value is made of an element x, joined, and read at the end.
+// How a fold's value is computed from an element x, how two are joined, and how the result is read at the end.
 struct FoldText {
   std::string type, start, one, join, end;
 };
@@ -25,12 +25,12 @@ FoldText fold_text(ir::FoldKind kind, const std::string& type) {
           gives_position(kind) ? "std::int32_t(v.position < 0 ? 0 : v.position)" : "v.value"};
 }
 
-// What a text of folds is put together from.
+// The parts of a text with folds.
 struct FoldTexts {
   std::string values;  // struct Value, and put_together(left, right)
   std::string start;   // a Value's members before the first element
-  std::string take;    // sets `one` to what the element whose results are `r`, at `position`, is by itself
-  std::string write;   // writes `total`, of column `c`
+  std::string take;    // sets `one` to the Value of the single element at `position`, given its results
+  std::string write;   // writes `total`, the value of column `c`
 };
 FoldTexts fold_texts(const DeviceCode& code, const KernelFolds& folds, const std::vector<std::string>& targets,
                      Comments comments) {

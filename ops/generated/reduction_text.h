@@ -1,4 +1,4 @@
-// The text of a device's kernel that reduces pointwise work as it is made.
+// The text of a device's kernel that reduces pointwise results as it computes them.
 #pragma once
 
 #include <cstddef>
@@ -14,27 +14,27 @@ namespace graphrun {
 template <>
 inline constexpr const char* kArgumentTypeName<AxisView> = "AxisView";
 
-// The reductions that one kernel makes of a program's results.
+// The reductions of a program's results that one kernel computes.
 struct KernelFolds {
   std::vector<ir::Fold> folds;
-  std::vector<Origin> origins;  // what they were in the graph, where that is known
+  std::vector<Origin> origins;  // the nodes that they came from, if known
 
   Origin origin(std::size_t i) const { return i < origins.size() ? origins[i] : Origin{}; }
 };
-// Bytes that a fold's value takes in shared memory; folds that one kernel may have at once.
+// Bytes of a fold's value in shared memory; the largest number of folds in one kernel.
 inline constexpr std::size_t kFoldBytes = 16, kFoldsOfKernel = 8;
-// The arguments of such work: those of the code, then the addresses of the results, then AxisView `view`.
+// The arguments: those of the code, then the addresses of the results, then AxisView `view`.
 struct ReductionArguments {
   ArgumentLayout layout;
   std::vector<Argument> results;
   std::vector<std::string> targets;  // their names
 };
 ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view);
-// The kernel that reduces results along an axis. `arguments`: those above, then ColumnGrid `grid`.
+// The kernel that reduces results along an axis. `arguments`: as above, then ColumnGrid `grid`.
 DeviceText reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
-// That text with comments that quote the equations.
+// The same text with comments that quote the equations.
 std::string commented_reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
-// What reduces one column after the other in a loop: an ElementText (ops/recurrent/row_loop_text.h).
+// The text that reduces one column after the other in a loop, for an ElementText (ops/recurrent/element_text.h).
 std::string reduced_element_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments,
                                  Comments comments);
 

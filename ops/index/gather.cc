@@ -19,11 +19,11 @@ Shape joined(const Shape& a, Shape::const_iterator begin, Shape::const_iterator 
 
 REGISTER_OP("gather", "index")
     .Doc(
-        "y[i…] = table[indices[i…]]: rows of a table, an embedding for example.\n"
+        "y[i…] = table[indices[i…]]: rows of a table, such as an embedding.\n"
         "  table [n, …rest], indices [...] in [0, n) -> y [..., …rest]\n"
         "  let: \"x = gather(embedding, words)\"")
     .Input("table", "[n, ...]")
-    .Input("indices", "[...] INT32: which rows")
+    .Input("indices", "[...] INT32: the rows to look up")
     .OverSequence(over_leading_axes({0}))
     .Access(ir::Access::kLookup)
     .Output("y")
@@ -37,7 +37,7 @@ REGISTER_OP("gather", "index")
       if (c.needs()) c.set(0, c.b.op("scatter_add", {c.x(1), c.g()}, {{"rows", c.shape(c.x()).front()}}));
     });
 // Each element of the result sums its values in the order of the indices, for any number of threads, because threads divide the
-// columns among them.
+// columns.
 template <class T>
 void scatter_add(const std::int32_t* indices, const T* values, T* out, std::int64_t rows, std::int64_t count,
                  std::int64_t width) {
@@ -54,11 +54,11 @@ void scatter_add(const std::int32_t* indices, const T* values, T* out, std::int6
 
 REGISTER_OP("scatter_add", "index")
     .Doc(
-        "y[r] = sum of values[i…] over all i… with indices[i…] = r, in that order; rows that no index names are 0.\n"
-        "The gradient of gather.\n"
+        "y[r] = the sum of values[i…] over all i… with indices[i…] = r, in that order; other rows are 0. The gradient of\n"
+        "gather.\n"
         "  indices [...] in [0, rows), values [..., …rest] -> y [rows, …rest]\n"
         "  let: \"counts = scatter_add(words, weights, rows=vocabulary)\"")
-    .Input("indices", "[...] INT32: where each value goes")
+    .Input("indices", "[...] INT32: the row to which each value is added")
     .Input("values", "[..., …rest] FLOAT or INT32: its first axes are those of indices")
     .Required("rows", AttributeKind::kDim, "the size of the result's first axis")
     .SumsOverLeadingAxes()

@@ -5,18 +5,15 @@
 namespace graphrun {
 namespace {
 
-constexpr const char* kLengthsDoc =
-    "INT32: the number of real positions along axis; its shape is that of x without axis, or leads it";
-
 REGISTER_OP("mask", "index")
     .Doc(
-        "y = x at positions below `lengths` along axis, 0 (or false) from there on, by selection: what padding holds\n"
-        "does not matter.\n"
+        "y = x at positions below `lengths` along axis, 0 (or false) at all others. It selects, so the contents of padding do\n"
+        "not matter, even if they are not finite.\n"
         "  x [..., n, ...] -> y of x's shape\n"
         "  let: \"nll = mask(cross_entropy(logits, target), lengths=lengths, axis=0)\"")
     .Input("x", "[...]")
     .Input("lengths", kLengthsDoc)
-    .Required("axis", AttributeKind::kInt, "the axis of padding")
+    .Required("axis", AttributeKind::kInt, "the axis that is padded")
     .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .InPlace(0, 0)
@@ -30,7 +27,7 @@ REGISTER_OP("mask", "index")
 
 REGISTER_OP("last", "index")
     .Doc(
-        "y = x at the last real position of axis, lengths - 1; 0 where the length is 0.\n"
+        "y = x at the last real position of axis, lengths - 1; 0 if the length is 0.\n"
         "  x [time, batch, ...], lengths [batch] -> y [batch, ...]\n"
         "  let: \"summary = last(forward.h, lengths=lengths)\"")
     .Input("x", "[...]")
@@ -58,9 +55,9 @@ REGISTER_OP("last_gradient", "index")
         "The gradient of last: g at position lengths - 1 of axis, 0 elsewhere.\n"
         "  g [batch, ...], lengths [batch] -> d_x [time, batch, ...]")
     .Input("g", "[...] FLOAT: the gradient of the result")
-    .Input("lengths", "INT32: as last had them")
+    .Input("lengths", "INT32: those of last")
     .Required("axis", AttributeKind::kInt, "the axis of time in the result")
-    .Required("size", AttributeKind::kDim, "of that axis")
+    .Required("size", AttributeKind::kDim, "the size of that axis")
     .OverSequence(over_leading_axes_with_axis())
     .Output("d_x")
     .Internal()
@@ -70,16 +67,16 @@ REGISTER_OP("last_gradient", "index")
       out.insert(out.begin() + axis, c.attributes->dim("size"));
       c.outputs = {{c.input(0).type, std::move(out)}};
     })
-    .NoGradient("made by differentiation, which is done once");
+    .NoGradient("it is the gradient of another op, and there are no second derivatives");
 
 REGISTER_OP("sequence_mask", "index")
     .Doc(
-        "y = true at positions below `lengths`, false from there on.\n"
+        "y = true at positions below `lengths`, false at all others.\n"
         "  lengths [...] -> y [..., n, ...] BOOL, n at axis\n"
         "  let: \"real = sequence_mask(lengths, n=time)\"   # [time, batch]")
     .Input("lengths", "[...] INT32: the number of real positions")
     .Required("n", AttributeKind::kDim, "the number of positions")
-    .Int("axis", 0, "where the axis of positions stands in the result")
+    .Int("axis", 0, "the position of the new axis in the result")
     .OverSequence(over_leading_axes_with_axis())
     .Output("y")
     .Shape([](ir::InferContext& c) {

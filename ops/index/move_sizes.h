@@ -1,4 +1,4 @@
-// The moves (ops/index/moves.h) for the sizes of a request, and what a part of a result reads of the operands.
+// The moves (ops/index/moves.h) for the sizes of a request, and which parts of the operands a part of a result reads.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,17 @@
 
 namespace graphrun {
 
-// A move as kernels take it.
+// A move in the form that kernels take.
 template <class Move>
 struct SizedMove {
   Move move;
-  // Whether rows of the result, along its first axis, are made of the same rows of the operands that have an axis. Not those
-  // of a table, which are looked up.
+  // rows_apart: whether rows of the result (along its first axis) only read the same rows of those operands that have an axis.
+  // looks_up: the first operand is a table, in which rows are looked up, and is exempt.
   bool rows_apart = true, looks_up = false;
-  // Whether columns of the result, along its last axis, are made of the same columns of the first operand.
+  // Whether columns of the result (along its last axis) only read the same columns of the first operand.
   bool columns_apart = false;
 
-  // The operand that is moved is the first; integers follow it, or are the first where nothing is moved.
+  // The moved operand is the first and the integers follow it; if nothing is moved, the integers are the first.
   static constexpr std::size_t kIntegers = moves::kMarks<Move> ? 0 : 1;
 
   std::vector<bool> reads_other_rows(const KernelRequest& request) const {
@@ -37,7 +37,7 @@ struct SizedMove {
   }
 };
 
-// Runs side by side.
+// Adjacent runs.
 inline moves::Runs runs_in_row(std::int64_t count, std::int64_t width) { return {{1, 1, count}, width}; }
 
 inline SizedMove<moves::Gather> gather_move(const KernelRequest& request) {
@@ -55,11 +55,11 @@ inline SizedMove<moves::OneHot> one_hot_move(const KernelRequest& request) {
   return {{{{request.inputs[0].count(), 1, depth}, 1}, depth}};
 }
 
-// Where the axis of an op is: an op of the first axis mixes rows, one of the last mixes columns.
+// The position of an op's axis: an op along the first axis mixes rows, one along the last mixes columns.
 struct AxisPlace {
   bool first = false, last = false;
 };
-// `rank`: of the tensor that has the axis.
+// `rank`: that of the tensor that has the axis.
 inline AxisPlace axis_place(const KernelRequest& request, std::size_t rank) {
   const int axis = ir::resolve_axis(request.attributes->integer("axis"), rank, "axis");
   return {axis == 0, axis + 1 == static_cast<int>(rank)};
@@ -80,7 +80,7 @@ inline SizedMove<moves::Pad> pad_move(const KernelRequest& request, const AxisPa
   return {{{{1, whole.outer, whole.n}, whole.inner}, part.begin, part.n}, !at.first, false, !at.last};
 }
 
-// Of ops with lengths along the axis of a view: runs of columns that share a length.
+// For ops with lengths along the axis of a view: runs of columns that share a length.
 struct LengthRuns {
   AxisView whole;
   std::int64_t repeat, width;

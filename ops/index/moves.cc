@@ -1,4 +1,4 @@
-// The CPU's kernels of ops/index/moves.def: whole, by columns and by rows.
+// The CPU kernels of ops/index/moves.def: whole, by columns and by rows.
 #include "ops/index/moves.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class MoveKernel {
   }
 
  private:
-  // Throws if a row of [begin, end), of `rows`, reads an index out of range.
+  // Throws if one of the rows [begin, end), out of `rows`, reads an index out of range.
   void check(const KernelContext& c, std::int64_t begin, std::int64_t end, std::int64_t rows) const {
     if constexpr (Move::kReads == moves::Reads::kIndices) {
       const TensorView& indices = c.inputs[SizedMove<Move>::kIntegers];
@@ -54,7 +54,7 @@ class MoveKernel {
     }
   }
 
-  // Makes elements [first, last) of the result.
+  // Computes elements [first, last) of the result.
   void make(const KernelContext& c, std::int64_t first, std::int64_t last) const {
     if (first >= last) return;
     const T* const x = moves::kMarks<Move> ? nullptr : c.inputs[0].as<T>();
@@ -63,6 +63,7 @@ class MoveKernel {
     if constexpr (Move::kReads != moves::Reads::kNothing) {
       integers.data = c.inputs[SizedMove<Move>::kIntegers].template as<std::int32_t>();
     }
+    if constexpr (kJumps && moves::kMarks<Move>) std::fill(out + first, out + last, T{0});  // at once: runs may be short
     const moves::Runs& runs = move_.runs;
     const std::int64_t run = first / runs.width, inner = runs.view.inner;
     std::int64_t offset = first % runs.width, i = run % inner, a = run / inner % runs.view.n, o = run / inner / runs.view.n;
@@ -103,6 +104,7 @@ class MoveKernel {
   }
 
   static void put_run(const T* x, std::int64_t from, std::int64_t offset, T* out, std::int64_t count) {
+    if (from < 0 && kJumps && moves::kMarks<Move>) return;
     if (from < 0 || moves::kMarks<Move>) {
       std::fill_n(out, count, from < 0 ? T{0} : T{1});
     } else if (x + from + offset != out) {  // in place, elements may stay where they are

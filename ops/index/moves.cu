@@ -1,4 +1,4 @@
-// CUDA's kernels of ops/index/moves.def, and their parts in loops.
+// The CUDA kernels of ops/index/moves.def, and their parts in loops.
 #include "ops/index/moves.h"
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace graphrun {
 namespace {
 
-// Indices out of range are reported elsewhere.
+// Clamps indices; those out of range are reported elsewhere.
 struct ClampedIntegers {
   const std::int32_t* data = nullptr;
   GRAPHRUN_DEVICE std::int64_t at(std::int64_t place, std::int64_t bound) const { return cuda::clamped(data[place], bound); }
@@ -27,7 +27,7 @@ struct MovedElement {
   GRAPHRUN_DEVICE void operator()(std::int64_t e) const { out[e] = moves::element(move, x, integers, e); }
 };
 
-// The statement that makes an element of the result in a loop.
+// The statement that computes an element of the result in a loop.
 template <class Move>
 std::string element_text(DType dtype) {
   const std::string x =
@@ -48,7 +48,7 @@ Kernel move_kernel(const KernelRequest& request, const SizedMove<Move>& sized, c
     if constexpr (Move::kReads != moves::Reads::kNothing) integers.data = c.inputs[kIntegers].template as<std::int32_t>();
     if constexpr (kIndexed) {
       cuda::check_device_indices(c, c.inputs[kIntegers], move.bound);
-      if (move.bound == 0) return;  // there is nothing to index, which was reported
+      if (move.bound == 0) return;  // there is nothing to index, which is reported elsewhere
     }
     const T* const x = moves::kMarks<Move> ? nullptr : c.inputs[0].template as<T>();
     cuda::for_elements(c, count, MovedElement<Move, T>{move, x, integers, c.outputs[0].template as<T>()});

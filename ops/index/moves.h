@@ -2,12 +2,12 @@
 // kernels, CUDA's kernels and the parts of loops all compute these expressions (ops/index/moves.def). Host, nvcc and NVRTC
 // compile this file.
 //
-// A result is cut into runs of adjacent elements that come from adjacent elements. The expression from(o, a, i, integers) of an
-// op gives the operand's element with which the run at place (o, a, i) begins, or kNothing where the run is 0. `integers` is
-// the op's INT32 operand, if it has one: at(place, bound) is an index that was checked, data the address.
+// A result consists of runs of adjacent elements that come from adjacent elements of the operand. An op's expression from(o, a,
+// i, integers) is the operand's element with which the run at (o, a, i) begins, or kNothing if the run is 0. `integers` is the
+// op's INT32 operand, if it has one: at(place, bound) is a checked index, data the address.
 //
-// Where runs are short, until(o, a, i, integers) is the end of the runs from i on that are all 0, or all come from adjacent
-// elements. The CPU fills or copies them at once.
+// If runs are short, until(o, a, i, integers) is the end of the runs from i on that are all 0, or that all come from adjacent
+// elements. The CPU fills or copies these at once.
 #pragma once
 
 #include "ops/axis_view.h"
@@ -17,13 +17,13 @@ namespace graphrun::moves {
 
 inline constexpr std::int64_t kNothing = -1;
 
-// Runs of `width` elements, [outer, n, inner] of them.
+// [outer, n, inner] runs of `width` elements.
 struct Runs {
   AxisView view;
   std::int64_t width = 1;
 };
 
-// What an op reads besides the elements that it moves.
+// What an op reads in addition to the elements that it moves.
 enum class Reads { kNothing, kIndices, kLengths };
 
 // gather: rows of a table.
@@ -31,7 +31,7 @@ struct Gather {
   static constexpr const char* kName = "moves::Gather";
   static constexpr Reads kReads = Reads::kIndices;
   Runs runs;
-  std::int64_t bound = 0;  // indices are below it
+  std::int64_t bound = 0;  // indices must be below it
 
   template <class Integers>
   GRAPHRUN_DEVICE std::int64_t from(std::int64_t, std::int64_t, std::int64_t i, const Integers& integers) const {
@@ -52,7 +52,7 @@ struct Pick {
   }
 };
 
-// one_hot: nothing is moved; where an element would come from, there is a 1.
+// one_hot: moves nothing; writes a 1 where other moves would copy an element.
 struct OneHot {
   static constexpr const char* kName = "moves::OneHot";
   static constexpr Reads kReads = Reads::kIndices;
@@ -71,7 +71,7 @@ struct OneHot {
   }
 };
 
-// slice and index: of every `row` elements of the operand, those from `before` on.
+// slice and index: out of every `row` elements of the operand, those from `before` on.
 struct PartMove {
   static constexpr const char* kName = "moves::PartMove";
   static constexpr Reads kReads = Reads::kNothing;
@@ -101,11 +101,12 @@ struct Pad {
   }
 };
 
-// The length of the column that a run belongs to: one for every `repeat` elements of a tensor that lacks the axis.
+// The length of the column that contains a run: one for every `repeat` elements of a tensor without the axis.
 template <class Integers>
 GRAPHRUN_DEVICE std::int64_t length_at(std::int64_t element, std::int64_t repeat, std::int64_t limit,
                                        const Integers& integers) {
-  return Lengths{integers.data, repeat, limit}.at(element);
+  // A division takes longer than all the rest.
+  return Lengths{integers.data, 1, limit}.at(repeat == 1 ? element : element / repeat);
 }
 
 // mask: an element below its column's length.
@@ -173,13 +174,13 @@ inline constexpr bool kMarks = requires {
   Move::kMarks;
 };
 
-// The integers of an op that has none.
+// For an op without an INT32 operand.
 struct NoIntegers {
   const std::int32_t* data = nullptr;
   GRAPHRUN_DEVICE std::int64_t at(std::int64_t, std::int64_t) const { return 0; }
 };
 
-// Element e of the result; `x`: the elements that are moved, not read by an op that marks.
+// Element e of the result. `x`: the moved elements; an op that only marks positions does not read them.
 template <class T, class Move, class Integers>
 GRAPHRUN_DEVICE T element(const Move& move, const T* x, const Integers& integers, std::int64_t e) {
   const Runs& runs = move.runs;

@@ -11,7 +11,7 @@ REGISTER_OP("pick", "index")
         "  x [..., n], i [...] in [0, n) -> y [...]\n"
         "  let: \"score = pick(emissions, label)\"")
     .Input("x", "[..., n]")
-    .Input("i", "[...] INT32: which element of each row")
+    .Input("i", "[...] INT32: the position of the element in each row")
     .OverSequence(over_leading_axes())
     .Output("y")
     .Shape([](ir::InferContext& c) {
@@ -35,11 +35,11 @@ REGISTER_OP("pick", "index")
 
 REGISTER_OP("one_hot", "index")
     .Doc(
-        "y[..., k] = 1 where k = i[...], 0 elsewhere, FLOAT.\n"
+        "y[..., k] = 1 if k = i[...], otherwise 0; FLOAT.\n"
         "  i [...] in [0, depth) -> y [..., depth]\n"
         "  let: \"target = one_hot(label, depth=labels)\"")
     .Input("i", "[...] INT32")
-    .Required("depth", AttributeKind::kDim, "the number of classes: the size of the last axis of the result")
+    .Required("depth", AttributeKind::kDim, "the number of classes, which is the size of the result's last axis")
     .OverSequence(over_leading_axes())
     .Output("y")
     .Shape([](ir::InferContext& c) {

@@ -11,12 +11,12 @@ namespace {
 
 REGISTER_OP("put", "index")
     .Doc(
-        "y = buffer with row i replaced. Where nothing else reads the buffer, it is changed in its own memory.\n"
+        "y = buffer with row i replaced. If nothing else reads the buffer, it is changed in place.\n"
         "  buffer [n, ...], row [...], i [] in [0, n) -> y [n, ...]\n"
         "  let: \"cache = put(before, keys, step())\"")
     .Input("buffer", "[n, ...]")
-    .Input("row", "[...]: of buffer's type, and of its shape without the first axis")
-    .Input("i", "[] INT32: which row")
+    .Input("row", "[...]: the new row, of buffer's type and of its shape without the first axis")
+    .Input("i", "[] INT32: the row to replace")
     .Role(ir::Role::kPut)
     .Output("y")
     .InPlace(0, 0)

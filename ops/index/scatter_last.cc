@@ -1,5 +1,5 @@
-// scatter_last writes elements into rows: the gradient of pick and topk. It is no move (ops/index/moves.h), since a result's
-// element would have to be searched for among the indices.
+// scatter_last writes elements into rows: the gradient of pick and topk. It is not a move (ops/index/moves.h), since each
+// element of the result would have to search the indices.
 #include <algorithm>
 #include <cstdint>
 
@@ -15,12 +15,12 @@ namespace {
 
 REGISTER_OP("scatter_last", "index")
     .Doc(
-        "y[..., i[..., j]] = values[..., j], 0 elsewhere; the indices of a row differ from each other. The gradient\n"
-        "of pick and topk.\n"
+        "y[..., i[..., j]] = values[..., j], 0 elsewhere; the indices of a row must be distinct. The gradient of pick and\n"
+        "topk.\n"
         "  i, values [..., k] -> y [..., size]")
     .Input("i", "[..., k] INT32, in [0, size)")
     .Input("values", "[..., k] FLOAT")
-    .Required("size", AttributeKind::kDim, "of the last axis of the result")
+    .Required("size", AttributeKind::kDim, "the size of the result's last axis")
     .OverSequence(over_leading_axes())
     .Output("y")
     .Internal()
@@ -29,7 +29,7 @@ REGISTER_OP("scatter_last", "index")
       out.back() = c.attributes->dim("size");
       c.outputs = {{c.input(1).type, std::move(out)}};
     })
-    .NoGradient("made by differentiation, which is done once");
+    .NoGradient("it is the gradient of another op, and there are no second derivatives");
 REGISTER_KERNEL("scatter_last", kCpu, [](const KernelRequest& request) {
   const std::int64_t size = request.outputs[0].sizes.back(), k = request.inputs[0].sizes.back();
   const std::int64_t rows = k == 0 ? 0 : request.inputs[0].count() / k, count = request.outputs[0].count();
@@ -50,7 +50,7 @@ REGISTER_KERNEL("scatter_last", kCpu, [](const KernelRequest& request) {
       if (rows == 0) std::fill_n(c.outputs[0].as<T>(), count, T{0});
       parallel_for(rows, count, [&](std::int64_t begin, std::int64_t end) { put(c, begin, end); });
     };
-    // All leading axes are rows; the first one divides them, unless there is only one row.
+    // All leading axes together are rows; kernels divide them along the first axis, unless there is only one row.
     const Sizes& sizes = request.outputs[0].sizes;
     if (sizes.empty() || rows == 0 || rows % sizes[0] != 0) return kernel;
     const std::int64_t each = rows / sizes[0];

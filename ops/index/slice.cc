@@ -15,7 +15,7 @@ bool surely_less(const Dim& a, const Dim& b) {
   return difference.is_constant() && difference.constant() < 0;
 }
 
-// What slice and index take of an axis of x.
+// The range of an axis of x that slice and index select.
 ir::Window part_taken(const Attributes& attributes, const Shape& x) {
   const auto axis = static_cast<std::size_t>(ir::resolve_axis(attributes.integer("axis"), x.size(), "slice"));
   const Dim& size = x[axis];
@@ -26,7 +26,7 @@ ir::Window part_taken(const Attributes& attributes, const Shape& x) {
   return {axis, from_start(attributes.dim("begin"), size), from_start(attributes.dim("end"), size)};
 }
 
-// Where in its result pad puts x.
+// The range of its result where pad puts x.
 ir::Window place_in_padding(const Attributes& attributes, const Shape& x) {
   const auto axis = static_cast<std::size_t>(ir::resolve_axis(attributes.integer("axis"), x.size(), "pad"));
   const Dim& begin = attributes.dim("begin");
@@ -35,13 +35,13 @@ ir::Window place_in_padding(const Attributes& attributes, const Shape& x) {
 
 REGISTER_OP("slice", "index")
     .Doc(
-        "y = x at positions begin, …, end-1 of axis. In equations x[:n], x[1:], x[:, 2:5].\n"
+        "y = x at positions begin, …, end - 1 of axis. In equations: x[:n], x[1:], x[:, 2:5].\n"
         "  x [..., n, ...] -> y [..., end - begin, ...]\n"
         "  let: \"first = slice(x, axis=-1, begin=0, end=hidden)\"")
     .Input("x", "[...]")
-    .Required("axis", AttributeKind::kInt, "the axis of which a part is taken")
-    .Required("begin", AttributeKind::kDim, "the first position taken; a negative number counts from the end")
-    .Required("end", AttributeKind::kDim, "the first position not taken; a negative number counts from the end")
+    .Required("axis", AttributeKind::kInt, "the axis to slice")
+    .Required("begin", AttributeKind::kDim, "the first position; a negative number counts from the end")
+    .Required("end", AttributeKind::kDim, "one past the last position; a negative number counts from the end")
     .OverSequence(over_leading_axes_with_axis())
     .Role(ir::Role::kSlice)
     .Window(part_taken)
@@ -73,11 +73,11 @@ REGISTER_OP("slice", "index")
 
 REGISTER_OP("index", "index")
     .Doc(
-        "y = x at one position of axis, which goes. In equations x[0], x[-1], x[:, k].\n"
+        "y = x at one position of axis, without that axis. In equations: x[0], x[-1], x[:, k].\n"
         "  x [..., n, ...] -> y [..., ...]\n"
         "  let: \"top = index(layers.h, axis=0, at=-1)\"")
     .Input("x", "[...]")
-    .Required("axis", AttributeKind::kInt, "the axis that goes")
+    .Required("axis", AttributeKind::kInt, "the axis that is removed")
     .Required("at", AttributeKind::kDim, "the position; a negative number counts from the end")
     .OverSequence(over_leading_axes_with_axis())
     .Role(ir::Role::kIndex)
@@ -108,13 +108,13 @@ REGISTER_OP("index", "index")
 
 REGISTER_OP("pad", "index")
     .Doc(
-        "y = x at positions begin, begin+1, … of axis, 0 elsewhere. The gradient of slice and index.\n"
+        "y = x at positions begin, begin + 1, … of axis, 0 elsewhere. The gradient of slice and index.\n"
         "  x [..., k, ...] -> y [..., size, ...]\n"
         "  let: \"shifted = pad(x, axis=0, begin=1, size=time + 1)\"")
     .Input("x", "[...]")
-    .Required("axis", AttributeKind::kInt, "the axis that grows")
-    .Required("begin", AttributeKind::kDim, "where x begins in the result")
-    .Required("size", AttributeKind::kDim, "of the axis in the result")
+    .Required("axis", AttributeKind::kInt, "the axis to pad")
+    .Required("begin", AttributeKind::kDim, "the position of x in the result")
+    .Required("size", AttributeKind::kDim, "the size of the axis in the result")
     .OverSequence(over_leading_axes_with_axis())
     .Role(ir::Role::kPad)
     .Window(place_in_padding)

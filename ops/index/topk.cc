@@ -13,12 +13,12 @@ namespace {
 
 REGISTER_OP("topk", "index")
     .Doc(
-        "The k greatest elements of the last axis, greatest first, and where they stand; of equals the first comes first,\n"
-        "what is not a number last.\n"
+        "The k largest elements of the last axis, in descending order, and their positions. Equal elements keep their order;\n"
+        "NaN comes last.\n"
         "  x [..., n] -> values [..., k], indices [..., k] INT32\n"
         "  let: \"values, indices = topk(logits, k=10)\"")
     .Input("x", "[..., n] FLOAT or INT32")
-    .Required("k", AttributeKind::kInt, "how many; at most n")
+    .Required("k", AttributeKind::kInt, "how many elements; at most n")
     .OverSequence(over_leading_axes())
     .Output("values")
     .Output("indices")

@@ -20,9 +20,9 @@ struct LookAtAll {
   }
 };
 
-// Keeps the k best elements so far in order, in the result itself; most elements of a long row are rejected by one comparison
-// with the smallest of them. Among equal elements the first one comes first. `next(i, least)`: the first place from i on whose
-// element may be greater than `least`, n if none is; vector code finds it sooner.
+// Keeps the k largest elements so far in order, in the result itself; most elements of a long row are rejected by one
+// comparison with the smallest of them. Among equal elements the first one comes first. `next(i, least)`: the first position
+// from i on whose element may be greater than `least`, or n; vector code finds it faster.
 template <class T, class Next = LookAtAll>
 constexpr void topk_row(const T* x, std::int64_t n, T* values, std::int32_t* indices, std::int64_t k, const Next& next = {}) {
   std::int64_t kept = 0;

@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using TopkFloats = hn::ScalableTag<float>;
 
-// The first place from i on whose element is not at most `least`: it is greater, or one of the two is NaN. n: none.
+// The first position from i on whose element is greater than `least`, or where one of the two is NaN; n if there is none.
 std::int64_t next_above(const float* x, std::int64_t n, std::int64_t i, float least) {
   const TopkFloats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));

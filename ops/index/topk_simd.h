@@ -1,4 +1,4 @@
-// topk of float rows, for the instruction set at hand.
+// topk of float rows, vectorized.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace graphrun {
 
-// Rows of n elements, one after the other, to values and indices [rows, k]: what topk_row gives.
+// Computes values and indices [rows, k] of contiguous rows of n elements, as topk_row does.
 struct TopkTask {
   const float* x = nullptr;
   float* values = nullptr;

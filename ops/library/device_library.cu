@@ -1,4 +1,4 @@
-// The entry point of CUDA's library, and of the one that emulates it: all that a device takes from there.
+// The entry point of CUDA's library and of its emulation: everything that a device takes from the library.
 #include "ops/recurrent/launches.h"
 #include "runtime/cuda/backend.h"
 #include "runtime/device/cuda_library.h"
@@ -13,7 +13,7 @@ KernelRegistry& registered_kernels<DeviceKind::kCuda>() {
 
 }  // namespace graphrun
 
-// Called once the library is loaded, and so with every kernel registered.
+// Called after the library is loaded, when every kernel is registered.
 extern "C" const graphrun::DeviceLibrary* graphrun_device_library() {
   using namespace graphrun;
   static const DeviceLibrary library = [] {

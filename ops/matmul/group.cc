@@ -70,15 +70,6 @@ std::shared_ptr<const ColumnKernel> columns_of(const std::shared_ptr<const Produ
   return kernel;
 }
 
-// The common packed form of the right factors: it must be the same for all, so that they can form one kernel.
-PackedForm packed_form(const KernelRequest& request, const ProductGroup& group) {
-  const WeightForm first = request.form_of(group.b(0));
-  bool alike = true;
-  for (std::size_t i = 1; i < group.products.size(); ++i) alike &= request.form_of(group.b(i)) == first;
-  const WeightForm form = alike ? first : WeightForm::kFloat32;
-  return form != WeightForm::kInt8 && rounds_factors(request, group.products[0]) ? PackedForm::of_pairs() : PackedForm(form);
-}
-
 // Whether all right factors are worth packing before the products run.
 bool are_constant(const KernelRequest& request, const ProductGroup& group, PackedForm form) {
   for (std::size_t i = 0; i < group.products.size(); ++i) {
@@ -93,6 +84,14 @@ bool are_constant(const KernelRequest& request, const ProductGroup& group, Packe
 double ProductGroup::operations() const {
   return std::accumulate(products.begin(), products.end(), 0.0,
                          [](double sum, const MatrixProduct& p) { return sum + p.operations(); });
+}
+
+PackedForm packed_form(const KernelRequest& request, const ProductGroup& group) {
+  const WeightForm first = request.form_of(group.b(0));
+  bool alike = true;
+  for (std::size_t i = 1; i < group.products.size(); ++i) alike &= request.form_of(group.b(i)) == first;
+  const WeightForm form = alike ? first : WeightForm::kFloat32;
+  return form != WeightForm::kInt8 && rounds_factors(request, group.products[0]) ? PackedForm::of_pairs() : PackedForm(form);
 }
 
 Kernel group_kernel(const KernelRequest& request, ProductGroup of) {

@@ -30,6 +30,9 @@ struct ProductGroup {
 // number of threads.
 Kernel group_kernel(const KernelRequest& request, ProductGroup group);
 
+// The common packed form of the right factors: it must be the same for all, so that they can form one kernel.
+PackedForm packed_form(const KernelRequest& request, const ProductGroup& group);
+
 // The right factors of a group, packed for products with few rows. The memory holds the panels, and then, for each column step
 // of 16, a number that says from which end its thread starts.
 //

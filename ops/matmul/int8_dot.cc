@@ -111,7 +111,7 @@ GRAPHRUN_VNNI void multiply_vnni(const Int8Panel& p, std::int32_t* sums, std::in
 constexpr int kTile = 16;
 static_assert(kTile == kColumnStep && kTile * kInt8Quad == kInt8Step);
 
-// What LDTILECFG reads.
+// The configuration that LDTILECFG reads.
 struct alignas(64) TileShapes {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   std::uint16_t row_bytes[16] = {};
@@ -142,7 +142,7 @@ GRAPHRUN_AMX void block_amx(const Int8Panel& p, std::int32_t* sums, std::int64_t
   _tile_zero(2);
   _tile_zero(3);
   for (std::int64_t k = 0; k < terms; k += kInt8Step, rows += kInt8Step, columns += kTile * panel_row) {
-    if (i == 0 && j == 0) {  // of all columns of the panel, which the other blocks then find in the cache
+    if (i == 0 && j == 0) {  // prefetch all columns of the panel, which the other blocks then find in the cache
       const auto* next = reinterpret_cast<const char*>(columns) + kAhead;
       for (std::int64_t line = 0; line < kTile * panel_row; line += 64) _mm_prefetch(next + line, _MM_HINT_T0);
     }

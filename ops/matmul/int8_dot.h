@@ -1,5 +1,5 @@
-// Sums of products of 8-bit integers, by the processor's instructions for them. The sums are exact, so every instruction set
-// gives the same ones.
+// Sums of products of 8-bit integers with the processor's instructions for them. The sums are exact, so all instruction sets
+// give the same results.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace graphrun {
 
-inline constexpr int kInt8Quad = 4;                      // consecutive terms of a sum, which instructions read together
+inline constexpr int kInt8Quad = 4;                      // consecutive terms of a sum that instructions read together
 inline constexpr std::int64_t kInt8Step = 64;            // terms of a sum are padded with zeros to a multiple
 inline constexpr std::int32_t kInt8Zero = 128;           // the byte that is 0 in a row
-inline constexpr std::int64_t kMostInt8Terms = 1 << 16;  // of a sum that stays within int32
+inline constexpr std::int64_t kMostInt8Terms = 1 << 16;  // the longest sum that is certain to fit into int32
 
 // Rows times a panel of columns. Rows are unsigned, 0 being kInt8Zero, columns signed and at least -127: processors multiply
 // such pairs.
@@ -22,7 +22,7 @@ struct Int8Panel {
 };
 
 enum class Int8Set : std::uint8_t { kPlain, kAvx2, kVnni, kAmx };
-// The sets that this processor has, the fastest last.
+// The sets that this processor supports, the fastest last.
 std::span<const Int8Set> int8_sets();
 
 // sums [count, width]: Σ (row - kInt8Zero) · column.

@@ -151,16 +151,15 @@ std::vector<ValueId> matmul_over_sequence(ir::SequenceContext& c) {
 
 REGISTER_OP("matmul", "matmul")
     .Doc(
-        "y[..., i, j] = Σₖ a[..., i, k] b[..., k, j]: the product of matrices, over leading axes that are equal or broadcast; "
-        "b may\n"
-        "be one matrix for all of a's. A vector is a row as a, a column as b, and leaves no axis. A transposed factor is read "
-        "as\n"
-        "its transpose (last two axes swapped) and never copied.\n"
+        "y[..., i, j] = Σₖ a[..., i, k] b[..., k, j]: products of matrices, one for each index of the leading axes, which are\n"
+        "equal or broadcast; b may be one matrix for all of a's. A vector is a row as a and a column as b; its axis is "
+        "removed\n"
+        "from the result. transpose_a and transpose_b swap the last two axes of a factor without copying it.\n"
         "  let: \"p = x @ W\"    let: \"logits = matmul(h, W, precision='FLOAT32')\"")
     .Input("a", "[..., n, k] FLOAT, or [..., k, n] with transpose_a, or [k]")
     .Input("b", "[k, m] or [..., k, m] FLOAT, or [..., m, k] with transpose_b, or [k]")
-    .Bool("transpose_a", false, "a is read as its transpose")
-    .Bool("transpose_b", false, "b is read as its transpose")
+    .Bool("transpose_a", false, "use the transpose of a")
+    .Bool("transpose_b", false, "use the transpose of b")
     .String("precision", "", kPrecisionDoc)
     .OverSequence(matmul_over_sequence)
     .Role(ir::Role::kMatmul)
@@ -174,9 +173,8 @@ REGISTER_KERNEL("matmul", kCpu, bind_matmul);
 
 REGISTER_OP("matmul_reduce", "matmul")
     .Doc(
-        "y[i, j] = Σ a[..., i] b[..., j] over all leading axes: aᵀ b of two stacks of rows as one product; the gradient of a "
-        "matrix\n"
-        "that multiplied every row.\n"
+        "y[i, j] = Σ a[..., i] b[..., j] over all leading axes: aᵀ b of two stacks of rows as one product. The gradient of a\n"
+        "matrix that multiplies every row.\n"
         "  let: \"dW = matmul_reduce(x, dy)\"")
     .Input("a", "[..., k] FLOAT")
     .Input("b", "[..., m] FLOAT, with a's leading sizes")
@@ -192,6 +190,7 @@ REGISTER_OP("matmul_reduce", "matmul")
     .Output("y")
     .Internal()
     .Shape([](InferContext& c) {
+      check_precision(c);
       require_type(c, 0, Type::kFloat);
       require_type(c, 1, Type::kFloat);
       require_rank_at_least(c, 0, 2);

@@ -1,5 +1,7 @@
 // Matrix products on CUDA with cuBLAS: matmul, matmul_reduce and the products that the pass `merge` combines.
+#include "ops/device_indices.h"
 #include "ops/dispatch.h"
+#include "ops/matmul/gather_matmul.h"
 #include "ops/matmul/plan.h"
 #include "ops/matmul/precision.h"
 #include "ops/matmul/product_part.h"
@@ -96,6 +98,40 @@ Kernel bind_group(const KernelRequest& given, const ProductGroup& group) {
 REGISTER_KERNEL("matmul_many", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_many(r)); });
 REGISTER_KERNEL("matmul_reduce_many", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_reduce_many(r)); });
 REGISTER_KERNEL("matmul_sum", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_sum(r)); });
+
+// Nothing is kept from run to run: the rows are gathered, then multiplied.
+template <class T>
+Kernel gather_products_kernel(const KernelRequest& request) {
+  const KernelRequest products = product_request(request);
+  const ProductGroup group = plan_gather_matmul(products, request.attributes->boolean("transpose_b"));
+  const std::int64_t table_rows = request.inputs[0].sizes[0], count = products.inputs[0].count();
+  Kernel kernel{[group, table_rows, count, precision = request.products](const KernelContext& c) {
+                  cuda::check_device_indices(c, c.inputs[1], table_rows);
+                  if (table_rows == 0) return;  // there is nothing to index, which was reported
+                  const std::int64_t k = group.products[0].k;
+                  const auto* indices = c.inputs[1].as<const std::int32_t>();
+                  const T* table = c.inputs[0].as<const T>();
+                  const auto* keep = c.inputs[2].as<const std::uint8_t>();  // null: absent
+                  T* rows = static_cast<T*>(c.workspace);
+                  cuda::for_elements(
+                      c, count, GRAPHRUN_LAMBDA(std::int64_t e) {
+                        const std::int64_t row = e / k;
+                        const bool kept = keep == nullptr || keep[row] != 0;
+                        rows[e] = kept ? table[cuda::clamped(indices[row], table_rows) * k + e % k] : T(0);
+                      });
+                  for (std::size_t i = 0; i < group.products.size(); ++i) {
+                    multiply_rows(c, row_major(group.products[i]), precision, static_cast<const T*>(rows),
+                                  c.inputs[i + kGatherMatmulMatrix].as<const T>(), c.outputs[i].as<T>());
+                  }
+                },
+                products.inputs[0].bytes()};
+  kernel.refuse = cuda::refusal(request.inputs[1], table_rows, "gather: index");
+  return kernel;
+}
+REGISTER_KERNEL("gather_matmul", kCuda, [](const KernelRequest& given) {
+  const KernelRequest request = in_own_precision(given);
+  return with_float(request.outputs.at(0).dtype, [&](auto zero) { return gather_products_kernel<decltype(zero)>(request); });
+});
 
 }  // namespace
 }  // namespace graphrun

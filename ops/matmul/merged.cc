@@ -15,7 +15,8 @@ using ir::InferContext;
   throw ir::OpError("E0301 shape-mismatch", c.op->name + ": " + why + ", found " + operands);
 }
 
-void require_floats(const InferContext& c) {
+void check_products(const InferContext& c) {
+  check_precision(c);
   for (std::size_t i = 0; i < c.inputs.size(); ++i) require_type(c, i, Type::kFloat);
 }
 
@@ -31,18 +32,18 @@ Shape product_shape(const InferContext& c, std::size_t a, std::size_t b, bool tr
 
 REGISTER_OP("matmul_many", "matmul")
     .Doc(
-        "yᵢ[..., i, j] = Σₖ a[..., i, k] bᵢ[k, j]: the same rows times several matrices of one size, a result each.\n"
+        "yᵢ[..., i, j] = Σₖ a[..., i, k] bᵢ[k, j]: the same rows times several matrices of one size, one result each.\n"
         "  z, r = matmul_many(h, Uz, Ur)")
     .Input("a", "[..., n, k] FLOAT")
     .VariadicInput("b", "[k, m] FLOAT each, or [m, k] with transpose_b")
-    .Bool("transpose_b", false, "each b is read as its transpose")
+    .Bool("transpose_b", false, "use the transpose of each b")
     .String("precision", "", kPrecisionDoc)
     .Access(ir::Access::kProduct)
     .Output("y")
     .Internal()
-    .NoGradient("made after differentiation")
+    .NoGradient("it is created after differentiation")
     .Shape([](InferContext& c) {
-      require_floats(c);
+      check_products(c);
       for (std::size_t i = 1; i < c.inputs.size(); ++i) {
         if (c.input(i).shape != c.input(1).shape) refuse(c, "the matrices differ in size");
         c.outputs.push_back({Type::kFloat, product_shape(c, 0, i, c.attributes->boolean("transpose_b"))});
@@ -54,9 +55,8 @@ REGISTER_KERNEL("matmul_many", kCpu, [](const KernelRequest& request) {
 
 REGISTER_OP("matmul_reduce_many", "matmul")
     .Doc(
-        "yᵢ[j, k] = Σ a[..., j] bᵢ[..., k] over all leading axes: what matmul_reduce gives for one stack of rows and several "
-        "others of\n"
-        "one size.\n"
+        "yᵢ[j, k] = Σ a[..., j] bᵢ[..., k] over all leading axes: matmul_reduce of one stack of rows with each\n"
+        "of several others of one size.\n"
         "  dWz, dWr = matmul_reduce_many(x, dz, dr)")
     .Input("a", "[..., k] FLOAT")
     .VariadicInput("b", "[..., m] FLOAT each, with a's leading sizes")
@@ -64,9 +64,9 @@ REGISTER_OP("matmul_reduce_many", "matmul")
     .Access(ir::Access::kProduct)
     .Output("y")
     .Internal()
-    .NoGradient("made after differentiation")
+    .NoGradient("it is created after differentiation")
     .Shape([](InferContext& c) {
-      require_floats(c);
+      check_products(c);
       const Shape &a = c.input(0).shape, &b = c.input(1).shape;
       if (a.size() < 2 || b.size() != a.size()) refuse(c, "needs stacks of rows");
       for (std::size_t i = 1; i < c.inputs.size(); ++i) {
@@ -81,17 +81,17 @@ REGISTER_KERNEL("matmul_reduce_many", kCpu, [](const KernelRequest& request) {
 
 REGISTER_OP("matmul_sum", "matmul")
     .Doc(
-        "y = Σᵢ aᵢ bᵢ: products of rows with a matrix each, added up where the result stands.\n"
+        "y = Σᵢ aᵢ bᵢ: the sum of several products of rows with a matrix, accumulated in place.\n"
         "  dh = matmul_sum(dz, Uz, dr, Ur; transpose_b=true)")
     .VariadicInput("ab", "a₀, b₀, a₁, b₁, …: [..., n, kᵢ] and [kᵢ, m] FLOAT, or [m, kᵢ] with transpose_b")
-    .Bool("transpose_b", false, "each b is read as its transpose")
+    .Bool("transpose_b", false, "use the transpose of each b")
     .String("precision", "", kPrecisionDoc)
     .Access(ir::Access::kProduct)
     .Output("y")
     .Internal()
-    .NoGradient("made after differentiation")
+    .NoGradient("it is created after differentiation")
     .Shape([](InferContext& c) {
-      require_floats(c);
+      check_products(c);
       if (c.inputs.size() % 2 != 0) refuse(c, "needs pairs of factors");
       const bool transpose_b = c.attributes->boolean("transpose_b");
       c.outputs = {{Type::kFloat, product_shape(c, 0, 1, transpose_b)}};

@@ -8,7 +8,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 128;  // of A: half a megabyte stays near while all panels pass by
+constexpr std::int64_t kRowsAtOnce = 128;  // of A: half a megabyte, which stays in the cache while all panels are multiplied
 
 // The upper half of the float's bits. A NaN stays one.
 std::uint16_t bfloat16_of(float x) {

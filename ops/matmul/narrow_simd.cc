@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
 
-constexpr std::size_t kAhead = 3072;  // bytes of the panel, or of the next, asked for before they are read
+constexpr std::size_t kAhead = 3072;  // how far ahead the panel, or the next one, is prefetched, in bytes
 
 HWY_INLINE hn::Vec<Floats> widened(const std::uint16_t* from) {
   const hn::Rebind<std::uint16_t, Floats> narrow;
@@ -69,7 +69,7 @@ HWY_INLINE void strip(const NarrowPanel& p, std::int64_t i, std::int64_t j) {
 
 template <int V>
 void rows_of_strip(const NarrowPanel& p, std::int64_t j) {
-  constexpr int kRows = hn::MaxLanes(Floats()) >= 16 ? 8 : 4;  // as many sums as there are registers for
+  constexpr int kRows = hn::MaxLanes(Floats()) >= 16 ? 8 : 4;  // as many sums as registers can hold
   std::int64_t i = 0;
   for (; i + kRows <= p.rows; i += kRows) strip<kRows, V>(p, i, j);
   for (; i + 4 <= p.rows; i += 4) strip<4, V>(p, i, j);

@@ -1,4 +1,4 @@
-// One panel of a narrow matrix times rows, for the instruction set at hand.
+// Rows times one panel of a narrow matrix, vectorized.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ struct NarrowPanel {
   const std::uint16_t* panel = nullptr;  // [k, width] bfloat16, width a multiple of kColumnStep
   const float* a = nullptr;
   float* c = nullptr;
-  std::int64_t rows = 0, k = 0, width = 0, c_row = 0;  // a's rows lie k apart, c's c_row
-  std::int64_t columns = 0;                            // of c that it has; those beyond are padding
+  std::int64_t rows = 0, k = 0, width = 0, c_row = 0;  // a's rows are k apart, c's c_row
+  std::int64_t columns = 0;                            // columns of c in this panel; the others are padding
   bool accumulate = false;
 };
 

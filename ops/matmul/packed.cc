@@ -38,8 +38,8 @@ PackedProduct::Code PackedProduct::code_for(std::int64_t width) const {
 #endif
 }
 
-PackedProduct::PackedProduct(const MatrixProduct& product, PackedForm form)
-    : product_(product), form_(form), panel_(panel_for(product)) {
+PackedProduct::PackedProduct(const MatrixProduct& product, PackedForm form, std::int64_t panel)
+    : product_(product), form_(form), panel_(panel > 0 ? panel : panel_for(product)) {
   if (product.m <= 0 || product.n <= 0 || product.k <= 0 || product.transpose_a) return;
   if (form.pairs) {
     rounded_.emplace(product, panel_);

@@ -1,4 +1,4 @@
-// A matrix packed for products with few rows, again and again: recurrent weights, over all steps of a loop.
+// A matrix packed once for many products with few rows, such as recurrent weights over all steps of a loop.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,8 @@ struct PackedForm {
 // these sizes (on x86 only); for bfloat16 and int8, see ops/matmul/narrow.h and ops/matmul/quantized.h.
 class PackedProduct {
  public:
-  explicit PackedProduct(const MatrixProduct& product, PackedForm form = {});
+  // `panel`: of products that share a packed matrix; 0: what suits this one best.
+  explicit PackedProduct(const MatrixProduct& product, PackedForm form = {}, std::int64_t panel = 0);
   // Whether there is code for it.
   bool available() const { return available_; }
 
@@ -55,17 +56,17 @@ class PackedProduct {
   void pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const;
   // `back`: panels from last to first.
   void multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end, bool back = false) const;
-  // What tells one layout from another (ColumnKernel::layout).
+  // Identifies the layout (ColumnKernel::layout).
   std::vector<std::int64_t> layout() const {
     return {product_.n,         product_.k, product_.transpose_b ? 1 : 0, panel_, static_cast<std::int64_t>(form_.matrix),
             form_.pairs ? 1 : 0};
   }
 
   bool serves_alone() const { return form_.serves_alone(product_); }
-  const QuantizedProduct* quantized() const { return quantized_ ? &*quantized_ : nullptr; }  // in int8, else null
+  const QuantizedProduct* quantized() const { return quantized_ ? &*quantized_ : nullptr; }  // null unless in int8
 
  private:
-  // panel [k, width] in place of libxsmm's A, our A in place of its B: it counts columns first.
+  // The panel [k, width] is libxsmm's A and our A is its B, because libxsmm is column-major.
   using Code = void (*)(const float* panel, const float* a, float* c, ...);
   Code code_for(std::int64_t width) const;
 

@@ -1,4 +1,4 @@
-// The attribute `precision` of products: one that a network's author keeps in float32, whatever precision a job asks for.
+// The attribute `precision` of products: with 'FLOAT32', a product stays in float32, whatever precision a job requests.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace graphrun {
 
 inline constexpr const char* kPrecisionDoc =
-    "'FLOAT32': its factors are never rounded, whatever precision the job asks for; '': they may be";
+    "'FLOAT32': factors are never rounded, whatever precision the job requests; '': they may be";
 inline constexpr const char* kFloat32Precision = "FLOAT32";
 
 // Throws OpError if it is another word.
@@ -19,7 +19,7 @@ inline void check_precision(const ir::InferContext& c) {
                     "help: a job chooses the precision of all other products: product_precision, infer { weights }");
 }
 
-// A product's request, in float32 if its author asked for that.
+// A product's request, in float32 if its attribute says so.
 inline KernelRequest in_own_precision(KernelRequest request) {
   if (request.attributes->has("precision") && request.attributes->string("precision") == kFloat32Precision) {
     request.products = ProductPrecision::kFloat32;

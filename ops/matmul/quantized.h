@@ -28,7 +28,7 @@ class QuantizedProduct {
   std::size_t bytes() const { return offset(padded()); }
   // Rounds columns [begin, end) of op(B) into `packed`. `begin` is the first column of a panel, `end` the end of a panel or n.
   void pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const;
-  // A matrix that rows are multiplied by: its product, its panels and the result.
+  // A right factor: its product, its panels and the result.
   struct Right {
     const QuantizedProduct* product = nullptr;
     const void* packed = nullptr;

@@ -25,7 +25,7 @@ float quantize(const float* x, std::int64_t k, std::int64_t terms, std::uint8_t*
   const hn::Rebind<std::int32_t, QuantizedFloats> whole;
   const hn::Rebind<std::uint8_t, QuantizedFloats> bytes;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  auto largest = hn::Zero(d), poison = hn::Zero(d);  // poison: 0, or NaN where an element is not finite
+  auto largest = hn::Zero(d), poison = hn::Zero(d);  // poison: NaN if an element is not finite, otherwise 0
   std::int64_t i = 0;
   for (; i + lanes <= k; i += lanes) {
     const auto v = hn::LoadU(d, x + i);

@@ -1,15 +1,15 @@
-// Rows to 8-bit integers and sums of them back to float32, for the instruction set at hand.
+// Converts rows to 8-bit integers, and sums of products back to float32, vectorized.
 #pragma once
 
 #include <cstdint>
 
 namespace graphrun {
 
-// k elements as bytes (ops/matmul/int8_dot.h), then zeros up to `terms`. Returns the scale: what a step is worth.
+// Writes k elements as bytes (ops/matmul/int8_dot.h), then zeros up to `terms`. Returns the scale, the value of one step.
 float quantize_row(const float* x, std::int64_t k, std::int64_t terms, std::uint8_t* to);
 
-// c [rows, columns] = sums [rows, width] · row scale · column scale, or that added to c, whose rows lie c_row apart. Sums and
-// column scales may be read up to `width`.
+// Sets c [rows, columns] to sums [rows, width] · row scale · column scale, or adds that to c. Rows of c are c_row apart. Sums
+// and column scales may be read up to `width`.
 struct ScaledSums {
   const std::int32_t* sums = nullptr;
   const float* row_scales = nullptr;

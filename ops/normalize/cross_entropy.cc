@@ -45,14 +45,15 @@ CrossEntropyTask<T> task_of(const KernelContext& c, std::int64_t classes, double
 
 REGISTER_OP("cross_entropy", "reduce")
     .Doc(
-        "y = -log(softmax(logits)[target]); with label smoothing e, -(1 - e) * log p[target] - e * mean(log p), which\n"
-        "is cross entropy against 1 - e + e/n for the target and e/n elsewhere (Szegedy et al. 2016). Smoothing\n"
-        "belongs to training: in inference there is none.\n"
+        "y = -log(softmax(logits)[target]). With label smoothing e, y = -(1 - e) * log p[target] - e * mean(log p): the cross\n"
+        "entropy against 1 - e + e/n for the target and e/n for the other classes (Szegedy et al. 2016). Labels are smoothed "
+        "in\n"
+        "training only.\n"
         "  logits [..., n], target [...] -> y [...]\n"
         "  let: \"nll = mask(cross_entropy(logits, target), lengths=lengths, axis=0)\"")
-    .Input("logits", "[..., n] FLOAT: not normalised")
-    .Input("target", "[...] INT32: the right class of each row, in [0, n), padding too")
-    .Float("label_smoothing", 0, "how much of the weight is spread over all classes")
+    .Input("logits", "[..., n] FLOAT: unnormalized scores")
+    .Input("target", "[...] INT32: the correct class of each row, in [0, n), also in padding")
+    .Float("label_smoothing", 0, "the weight e that is spread over all classes")
     .TrainingOnly()
     .OverSequence(over_leading_axes())
     .Role(ir::Role::kCrossEntropy)
@@ -83,15 +84,15 @@ REGISTER_KERNEL("cross_entropy", kCpu, [](const KernelRequest& request) {
 
 REGISTER_OP("cross_entropy_gradient", "reduce")
     .Doc(
-        "The gradient of cross_entropy: d_logits = g * (softmax(logits) - e/n - (1 - e) * one_hot(target)), with e\n"
-        "the label smoothing. The logarithm of the sum of exponentials comes from y, so the row is read once. Rows\n"
-        "whose g is 0, such as padding, give 0 by selection.\n"
+        "The gradient of cross_entropy: d_logits = g * (softmax(logits) - e/n - (1 - e) * one_hot(target)), where e\n"
+        "is the label smoothing. y provides the logarithm of the sum of exponentials, so each row is read once. Rows whose g\n"
+        "is 0, such as padding, get 0 by selection.\n"
         "  logits [..., n], target, y, g [...] -> d_logits [..., n]")
     .Input("logits", "[..., n] FLOAT")
     .Input("target", "[...] INT32")
     .Input("y", "[...] FLOAT: the result")
     .Input("g", "[...] FLOAT: the gradient of the result")
-    .Float("label_smoothing", 0, "as cross_entropy had it")
+    .Float("label_smoothing", 0, "that of cross_entropy")
     .OverSequence(over_leading_axes())
     .Role(ir::Role::kCrossEntropyGradient)
     .Access(ir::Access::kReduction)
@@ -99,7 +100,7 @@ REGISTER_OP("cross_entropy_gradient", "reduce")
     .Internal()
     .InPlace(0, 0)
     .Shape([](ir::InferContext& c) { c.outputs = {c.input(0)}; })
-    .NoGradient("made by differentiation, which is done once");
+    .NoGradient("it is the gradient of another op, and there are no second derivatives");
 REGISTER_KERNEL("cross_entropy_gradient", kCpu, [](const KernelRequest& request) {
   const std::int64_t classes = request.inputs[0].sizes.back(), rows = request.inputs[1].count();
   const double smoothing = request.attributes->number("label_smoothing");

@@ -9,15 +9,14 @@ namespace {
 
 REGISTER_OP("logsumexp", "reduce")
     .Doc(
-        "y = log(sum(exp(x))) along axis, computed without overflow. Positions from `lengths` on do not count; over\n"
-        "nothing it is 0.\n"
+        "y = log(sum(exp(x))) along axis, computed without overflow. Positions at or beyond `lengths` do not count; without\n"
+        "positions, y is 0.\n"
         "  x [..., n, ...] -> y [..., ...]\n"
         "  let: \"arrive = logsumexp(step_to, axis=1)\"")
     .Input("x", "[...] FLOAT")
-    .OptionalInput("lengths",
-                   "INT32: the number of positions along axis that count; its shape is that of x without axis, or leads it")
-    .Required("axis", AttributeKind::kInts, "the axis that goes, or a list of neighbouring ones")
-    .Bool("keep", false, "true: the axis stays, with size 1")
+    .OptionalInput("lengths", kLengthsDoc)
+    .Required("axis", AttributeKind::kInts, "the axis to reduce, or a list of adjacent axes")
+    .Bool("keep", false, "true: reduced axes stay, with size 1")
     .OverSequence(over_leading_axes_with_axis())
     .Role(ir::Role::kLogsumexp)
     .Access(ir::Access::kReduction)

@@ -42,12 +42,12 @@ NormalizeTask<T> task_of(const KernelContext& c, double epsilon) {
 
 REGISTER_OP("normalize", "reduce")
     .Doc(
-        "y = (x - mean(x)) / sqrt(variance(x) + epsilon) over the last axis, the variance that of the whole row\n"
-        "(divided by n): layer normalisation (Ba et al. 2016) without gain and bias.\n"
+        "y = (x - mean(x)) / sqrt(variance(x) + epsilon) over the last axis, with the population variance (divided\n"
+        "by n): layer normalization (Ba et al. 2016) without gain and bias.\n"
         "  x [..., n] -> y of x's shape\n"
         "  let: \"p = normalize(x @ W) * gain + bias\"")
     .Input("x", "[..., n] FLOAT")
-    .Float("epsilon", 1e-6, "keeps the division finite where a row is constant")
+    .Float("epsilon", 1e-6, "keeps the quotient finite if a row is constant")
     .OverSequence(over_leading_axes())
     .Access(ir::Access::kReduction)
     .Output("y")
@@ -75,7 +75,7 @@ REGISTER_OP("layer_norm", "reduce")
     .Input("x", "[..., n] FLOAT")
     .Input("gain", "[n] FLOAT")
     .Input("bias", "[n] FLOAT")
-    .Float("epsilon", 1e-6, "keeps the division finite where a row is constant")
+    .Float("epsilon", 1e-6, "keeps the quotient finite if a row is constant")
     .OverSequence(over_leading_axes({1, 2}))
     .Access(ir::Access::kReduction)
     .Output("y")
@@ -115,13 +115,13 @@ REGISTER_KERNEL("layer_norm", kCpu, [](const KernelRequest& request) {
 
 REGISTER_OP("normalize_gradient", "reduce")
     .Doc(
-        "The gradient of normalize, and of layer_norm to its x. With n = (x - mean) * r, r = 1 / sqrt(variance +\n"
+        "The gradient of normalize, and of layer_norm with respect to x. With n = (x - mean) * r, r = 1 / sqrt(variance +\n"
         "epsilon) and h = g * gain: d_x = r * (h - mean(h) - n * mean(h * n)).\n"
         "  x, g [..., n], gain [n] -> d_x [..., n]")
     .Input("x", "[..., n] FLOAT")
-    .OptionalInput("gain", "[n] FLOAT: of layer_norm")
+    .OptionalInput("gain", "[n] FLOAT: that of layer_norm")
     .Input("g", "[..., n] FLOAT: the gradient of the result")
-    .Float("epsilon", 1e-6, "as normalize had it")
+    .Float("epsilon", 1e-6, "that of normalize")
     .OverSequence(over_leading_axes({1}))
     .Access(ir::Access::kReduction)
     .Output("d_x")
@@ -129,7 +129,7 @@ REGISTER_OP("normalize_gradient", "reduce")
     .InPlace(0, 0)
     .InPlace(0, 2)
     .Shape([](ir::InferContext& c) { c.outputs = {c.input(0)}; })
-    .NoGradient("made by differentiation, which is done once");
+    .NoGradient("it is the gradient of another op, and there are no second derivatives");
 REGISTER_KERNEL("normalize_gradient", kCpu, [](const KernelRequest& request) {
   const double epsilon = request.attributes->number("epsilon");
   return with_float(request.inputs[0].dtype, [&](auto zero) {

@@ -7,9 +7,6 @@
 namespace graphrun {
 namespace {
 
-constexpr const char* kLengthsDoc =
-    "INT32: the number of positions along axis that count; its shape is that of x without axis, or leads it";
-
 // Binds a kernel with operands (x, lengths) or (y, lengths, g) whose result has the shape of the first.
 template <class Run>
 Kernel bind_along(const KernelRequest& request, const Run& run) {
@@ -52,33 +49,34 @@ OpDefinition softmax_like(const std::string& name, const std::string& doc) {
 OpDefinition softmax_gradient_like(const std::string& of, const std::string& equation) {
   OpDefinition op(of + "_gradient", "reduce");
   op.Access(ir::Access::kReduction)
-      .Doc("The gradient of " + of + ": " + equation + ", sums along axis; 0 from the lengths on.\n  y, g, d_x [..., n, ...]")
+      .Doc("The gradient of " + of + ": " + equation +
+           ", with sums along axis; 0 at or beyond the lengths.\n  y, g, d_x [..., n, ...]")
       .Input("y", "[...] FLOAT: the result")
-      .OptionalInput("lengths", "INT32: as " + of + " had them")
+      .OptionalInput("lengths", "INT32: those of " + of)
       .Input("g", "[...] FLOAT: the gradient of the result")
-      .Int("axis", -1, "as " + of + " had it")
+      .Int("axis", -1, "that of " + of)
       .OverSequence(over_leading_axes_with_axis())
       .Output("d_x")
       .Internal()
       .InPlace(0, 0)
       .InPlace(0, 2)
       .Shape([](ir::InferContext& c) { c.outputs = {c.input(0)}; })
-      .NoGradient("made by differentiation, which is done once");
+      .NoGradient("it is the gradient of another op, and there are no second derivatives");
   return op;
 }
 
-const OpRegistration softmax_op = softmax_like(
-    "softmax",
-    "y = exp(x) / sum(exp(x)) along axis, computed without overflow. Positions from `lengths` on do not count and\n"
-    "get 0; over nothing everything is 0.\n"
-    "  x [..., n, ...] -> y of x's shape\n"
-    "  let: \"weights = softmax(e, axis=0, lengths=lengths)\"");
-const OpRegistration log_softmax_op = softmax_like(
-    "log_softmax",
-    "y = x - log(sum(exp(x))) along axis, computed without overflow. Positions from `lengths` on do not count and\n"
-    "get 0.\n"
-    "  x [..., n, ...] -> y of x's shape\n"
-    "  let: \"score = log_softmax(logits)\"");
+const OpRegistration softmax_op =
+    softmax_like("softmax",
+                 "y = exp(x) / sum(exp(x)) along axis, computed without overflow. Positions at or beyond `lengths` do not\n"
+                 "count and get 0.\n"
+                 "  x [..., n, ...] -> y of x's shape\n"
+                 "  let: \"weights = softmax(e, axis=0, lengths=lengths)\"");
+const OpRegistration log_softmax_op =
+    softmax_like("log_softmax",
+                 "y = x - log(sum(exp(x))) along axis, computed without overflow. Positions at or beyond `lengths` do not\n"
+                 "count and get 0.\n"
+                 "  x [..., n, ...] -> y of x's shape\n"
+                 "  let: \"score = log_softmax(logits)\"");
 const OpRegistration softmax_gradient_op = softmax_gradient_like("softmax", "d_x = y * (g - sum(g * y))");
 const OpRegistration log_softmax_gradient_op = softmax_gradient_like("log_softmax", "d_x = g - exp(y) * sum(g)");
 

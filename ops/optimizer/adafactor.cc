@@ -1,4 +1,4 @@
-// Adafactor, whose step depends on whole rows and columns, and on all elements of a parameter together: an op of its own.
+// Adafactor. Its step depends on whole rows and columns and on all elements of a parameter, so it is an op of its own.
 #include "ops/optimizer/adafactor.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 namespace graphrun {
 namespace {
 
-// Slots: of a matrix s [..., rows] and c [..., columns], of anything smaller s as the parameter; m only with momentum.
+// The slots: s [..., rows] and c [..., columns] for a matrix, s with the parameter's shape for a vector or scalar; m only with
+// momentum.
 std::optional<Shape> adafactor_slot(std::string_view slot, const Shape& parameter, const Attributes& attributes) {
   const bool factored = parameter.size() >= 2;
   Shape shape = parameter;
@@ -23,31 +24,30 @@ std::optional<Shape> adafactor_slot(std::string_view slot, const Shape& paramete
 const OpRegistration adafactor_op =
     UpdateOp("adafactor", Counted::kYes)
         .Doc(
-            "Adafactor (Shazeer & Stern 2018, Algorithms 4 to 6), which keeps of a matrix [..., rows, columns] the mean "
+            "Adafactor (Shazeer & Stern 2018, Algorithms 4 to 6). For a matrix [..., rows, columns] it keeps only the mean "
             "squares\n"
-            "of its rows and columns alone; the mean square v of an element follows from them. The paper has a rate of 1e-2",
-            "k = 1 - t ** -beta2_decay, the share of the means that stays,\n"
+            "of rows and of columns, from which the mean square v of an element follows. The paper uses the rate 1e-2",
+            "k = 1 - t ** -beta2_decay, the decay of the means,\n"
             "  matrices:  s' = k s + (1 - k) mean(g'² + epsilon1 over columns),  c' = k c + (1 - k) mean(g'² + epsilon1 over "
             "rows),\n"
             "             v = s' c' / mean(s' over rows),\n"
             "  others:    v = s' = k s + (1 - k) (g'² + epsilon1),\n"
-            "  u = g' / √v,  x = u / max(1, rms(u) / clip),  with beta1: m' = beta1 m + (1 - beta1) x, which takes the place "
-            "of x,\n"
+            "  u = g' / √v,  x = u / max(1, rms(u) / clip),  with beta1: m' = beta1 m + (1 - beta1) x, which replaces x,\n"
             "  step = (min(rate, 1 / √t) if relative_step else rate) * (max(epsilon2, rms(p)) if scale_parameter else 1),\n"
             "  p' = p - (step * x + rate * weight_decay p)")
-        .Slot("s", "of a matrix the mean squares of its rows, else those of the elements")
-        .OptionalSlot("c", "of a matrix the mean squares of its columns")
-        .OptionalSlot("m", "where beta1 is above 0, the mean of the steps")
+        .Slot("s", "for a matrix, the mean squares of its rows; otherwise, those of the elements")
+        .OptionalSlot("c", "for a matrix, the mean squares of its columns")
+        .OptionalSlot("m", "if beta1 is above 0, the mean of the steps")
         .SlotShape(adafactor_slot)
-        .Setting("beta1", 0, ir::Range::kBelowOne, "how slowly m forgets; 0: no momentum, and no memory for it")
-        .Setting("beta2_decay", 0.8, ir::Range::kPositive, "how fast the means slow down")
+        .Setting("beta1", 0, ir::Range::kBelowOne, "the decay of m; 0: no momentum, and no memory for it")
+        .Setting("beta2_decay", 0.8, ir::Range::kPositive, "how fast the decay of the means approaches 1")
         .Setting("epsilon1", 1e-30, ir::Range::kPositive, "added to squared gradients")
-        .Setting("epsilon2", 1e-3, ir::Range::kPositive, "the least size of a parameter by which its step is scaled")
-        .Setting("clip", 1, ir::Range::kPositive, "the largest root mean square of a step before it is scaled")
+        .Setting("epsilon2", 1e-3, ir::Range::kPositive, "the smallest root mean square of a parameter that scales its step")
+        .Setting("clip", 1, ir::Range::kPositive, "the largest root mean square of a step, before it is scaled")
         .Flag("relative_step", true, "the rate is at most 1 / √t")
         .Flag("scale_parameter", true, "the step is multiplied by the root mean square of the parameter");
 
-// A parameter cut into parts that its sizes alone determine: of each matrix up to 16 groups of rows, or runs of elements.
+// Divides a parameter into parts that depend on its sizes alone: up to 16 groups of rows of each matrix, or runs of elements.
 struct AdafactorParts {
   std::int64_t matrices = 1, rows = 1, columns = 1, blocks = 1;
   bool factored = false;
@@ -66,13 +66,13 @@ struct AdafactorParts {
     blocks = std::min(kMostBlocks, rows);
   }
   std::int64_t parts() const { return matrices * blocks; }
-  // Of part i: rows through all matrices, or elements.
+  // The first row (counted through all matrices) or element of part i.
   std::int64_t begin(std::int64_t i) const {
     if (!factored) return std::min(i * kUpdateGrain, columns);
     return i / blocks * rows + i % blocks * rows / blocks;
   }
   std::int64_t end(std::int64_t i) const { return factored && (i + 1) % blocks == 0 ? (i / blocks + 1) * rows : begin(i + 1); }
-  // Parts that are worth a thread.
+  // The fewest parts that are enough work for a thread.
   std::int64_t grain() const {
     const std::int64_t elements = std::max<std::int64_t>(1, matrices * rows * columns / std::max<std::int64_t>(1, parts()));
     return std::max<std::int64_t>(1, kUpdateGrain / elements);
@@ -85,7 +85,7 @@ double sum_of(const double* x, std::int64_t n) {
   return sum;
 }
 
-// What lies in the workspace: doubles, then the factors.
+// The layout of the workspace: doubles, then the factors.
 struct AdafactorWorkspace {
   double *parameters, *steps, *columns;
   void* factors;
@@ -147,7 +147,7 @@ class AdafactorRun {
     });
   }
 
-  // s', c' and the factors of a matrix.
+  // Computes s', c' and the factors of a matrix.
   void measure(std::int64_t matrix) {
     each(matrix * parts_.blocks, parts_.blocks, [](const AdafactorPart<T>& part) { adafactor_rows(part); });
     const std::int64_t rows = parts_.rows, columns = parts_.columns;
@@ -173,7 +173,7 @@ class AdafactorRun {
   AdafactorLength length_;
 };
 
-// Of a parameter without elements there is nothing to measure.
+// A parameter without elements has nothing to measure.
 template <class T>
 void keep_means(const KernelContext& c) {
   for (std::size_t k = 1; k < c.outputs.size(); ++k)

@@ -1,4 +1,4 @@
-// Adafactor on CUDA. Sums are made along columns of a parameter and over pieces of it, and one block puts these together: the
+// Adafactor on CUDA. Sums are computed along columns of a parameter and over pieces of it, and one block combines them: the
 // order depends on the sizes alone.
 #include "ops/optimizer/adafactor.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using cuda::Column;
 
-// What lies in the workspace in front of the means of rows, the pieces' sums and the factors.
+// The first part of the workspace, before the means of rows, the sums of pieces and the factors.
 struct AdafactorState {
   AdafactorNumbers numbers;
   AdafactorLength length;
@@ -132,7 +132,7 @@ struct MoveBody {
   }
 };
 
-// Where the parts of the workspace lie.
+// The positions of the workspace's parts.
 struct AdafactorPlaces {
   std::int64_t matrices = 1, rows = 1, columns = 1, pieces = 0;
   bool factored = false;
@@ -149,10 +149,10 @@ struct AdafactorPlaces {
   }
 };
 
-// Inputs p, g, s, c or none, m or none, rate, t, scale or none; outputs p and the slots that are there.
+// Inputs: p, g, s, optional c, optional m, rate, t, optional scale. Outputs: p and the slots that exist.
 template <class T>
 void run_adafactor(const KernelContext& c, const AdafactorPlaces& at, const AdafactorSettings& settings) {
-  if (at.count() == 0) {  // nothing to measure: the means stay
+  if (at.count() == 0) {  // nothing to measure: the means do not change
     for (std::size_t k = 1; k < c.outputs.size(); ++k) {
       const T* old = c.inputs[1 + k].as<const T>();
       T* kept = c.outputs[k].as<T>();

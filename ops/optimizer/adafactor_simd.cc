@@ -13,7 +13,7 @@ namespace graphrun {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Eight independent sums in double: element i goes to sum i % 8 whatever the vectors' width.
+// Eight independent sums in double: element i is added to sum i % 8, whatever the width of vectors.
 struct EightSums {
   double sum[8] = {};
   HWY_INLINE double total() const { return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7])); }
@@ -36,7 +36,7 @@ HWY_INLINE T mixed(double keep, T old, double mean) {
   return static_cast<T>(keep * static_cast<double>(old) + (1 - keep) * mean);
 }
 
-// 1 / √x, of elements alone.
+// 1 / √x of one element.
 template <class T>
 HWY_INLINE T inverse_root(T x) {
   return T{1} / std::sqrt(x);
@@ -97,7 +97,7 @@ void adafactor_elements(const AdafactorPart<T>& part) {
   *part.steps = steps.total();
 }
 
-// Elements [0, n) from `first` on; step(i, gradient) is the unclipped step.
+// Moves n elements from `first` on; step(i, gradient) is the unclipped step.
 template <class T, class Step>
 HWY_INLINE void move(const AdafactorPart<T>& part, std::int64_t first, std::int64_t n, const Step& step) {
   const AdafactorTask<T>& t = part.task;

@@ -13,7 +13,7 @@ namespace {
 #define END() ;
 #include "ops/optimizer/table.def"
 
-// Inputs p, g, the slots, rate, the update's number where the rule counts, the gradient's factor or none.
+// Inputs: p, g, the slots, rate, the number of the update if the rule counts, optional factor of the gradient.
 template <class T, class Numbers>
 void run_update(const KernelContext& c, const typename Numbers::Settings& settings) {
   constexpr std::size_t kSlots = Numbers::Slots::kCount, kRate = 2 + kSlots;

@@ -1,4 +1,4 @@
-// Beside the updates: sums of gradients over batches, means of parameters over updates.
+// Ops that go with updates: sums of gradients over batches, means of parameters over updates.
 #include <algorithm>
 
 #include "ops/optimizer/update.h"
@@ -8,7 +8,7 @@
 namespace graphrun {
 namespace {
 
-// factors(t) gives a and b of y = a x + b z for the scalar operand.
+// factors(t) returns a and b of y = a x + b z for the scalar operand t.
 template <class Factors>
 Kernel blend_kernel(const KernelRequest& request, Factors factors) {
   const auto kernel = [=](auto zero) -> Kernel {
@@ -34,14 +34,14 @@ void infer_shapes(ir::InferContext& c) {
 }
 
 REGISTER_OP("sum_update", "optimizer")
-    .Doc("s' = keep * s + x: a sum over runs, of gradients over several batches. Where keep is 0 it begins: s is not read.")
+    .Doc("s' = keep * s + x: a sum over several runs, such as of gradients over batches. If keep is 0, s is not read.")
     .Input("s", "[...] FLOAT: the sum so far")
-    .Input("x", "[...] FLOAT: what is added")
-    .Input("keep", "[] FLOAT: 0 begins a sum, 1 goes on")
+    .Input("x", "[...] FLOAT: the value to add")
+    .Input("keep", "[] FLOAT: 0 begins a sum, 1 continues it")
     .Output("s")
     .Update()
     .InPlace(0, 0)
-    .NoGradient("it stands behind the gradients")
+    .NoGradient("it is applied after differentiation")
     .Shape(infer_shapes);
 REGISTER_KERNEL("sum_update", kCpu, [](const KernelRequest& request) {
   return blend_kernel(request, [](const Attributes&, double keep) { return std::pair(keep, 1.0); });
@@ -51,15 +51,15 @@ REGISTER_OP("average_update", "optimizer")
     .Doc(
         "a' = d a + (1 - d) x with d = min(decay, 1 - 1/t): the exponential moving average of a parameter (Polyak & Juditsky "
         "1992),\n"
-        "which begins as the plain mean of the first values.")
+        "which begins as the mean of the first values.")
     .Input("a", "[...] FLOAT: the average so far")
     .Input("x", "[...] FLOAT: the newest value")
     .Input("t", "[] FLOAT: the number of this value, 1 for the first")
-    .Required("decay", AttributeKind::kFloat, "how slowly it forgets, from 0 to below 1")
+    .Required("decay", AttributeKind::kFloat, "the weight of the old average, at least 0 and below 1")
     .Output("a")
     .Update()
     .InPlace(0, 0)
-    .NoGradient("it stands behind the gradients")
+    .NoGradient("it is applied after differentiation")
     .Shape(infer_shapes);
 REGISTER_KERNEL("average_update", kCpu, [](const KernelRequest& request) {
   return blend_kernel(request, [](const Attributes& attributes, double t) {

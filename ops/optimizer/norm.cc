@@ -1,4 +1,4 @@
-// What is asked of all gradients together: their norm, whether they are finite, and the factor that clips them.
+// Ops over all gradients together: their norm, whether they are finite, and the factor that clips them.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -10,7 +10,7 @@
 namespace graphrun {
 namespace {
 
-// The elements of all operands, cut into pieces that no number of threads changes.
+// The elements of all operands, divided into pieces that do not depend on the number of threads.
 struct Pieces {
   static constexpr std::int64_t kElements = 4096;
   struct Piece {
@@ -25,7 +25,7 @@ struct Pieces {
       for (std::int64_t b = 0; b < count; b += kElements) all.push_back({i, b, std::min(kElements, count - b)});
     }
   }
-  // results[i] = of(data, count) of piece i.
+  // results[i] = of(data, count) for piece i.
   template <class T, class R, class Of>
   void map(const KernelContext& c, R* results, const Of& of) const {
     parallel_ranges(static_cast<std::int64_t>(all.size()), 8, [&](std::int64_t begin, std::int64_t end) {
@@ -80,7 +80,7 @@ REGISTER_OP("global_norm", "optimizer")
         "  let: \"norm = global_norm(dW, dU, db)\"")
     .VariadicInput("gs", "[...] FLOAT")
     .Output("y")
-    .NoGradient("it stands behind the gradients")
+    .NoGradient("it is applied after differentiation")
     .Shape([](ir::InferContext& c) {
       all_must_be_floats(c);
       c.outputs = {{Type::kFloat, {}}};
@@ -90,7 +90,7 @@ REGISTER_KERNEL("global_norm", kCpu, [](const KernelRequest& request) {
 });
 
 REGISTER_OP("all_finite", "optimizer")
-    .Doc("y = no element of any operand is infinite or not a number: BOOL [].\n  let: \"sound = all_finite(dW, dU, db)\"")
+    .Doc("y = whether all elements of all operands are finite: BOOL [].\n  let: \"sound = all_finite(dW, dU, db)\"")
     .VariadicInput("gs", "[...] FLOAT")
     .Output("y")
     .NoGradient("the result is BOOL")
@@ -113,15 +113,14 @@ Kernel clip_kernel(double limit) {
 
 REGISTER_OP("clip_scale", "optimizer")
     .Doc(
-        "y = min(1, limit / norm): the factor that brings gradients of that norm within the limit (Pascanu et al. 2013). NaN "
-        "for\n"
-        "a norm that is not a number.\n"
+        "y = min(1, limit / norm): the factor that clips gradients of that norm (Pascanu et al. 2013). NaN if the norm is\n"
+        "NaN.\n"
         "  let: \"factor = clip_scale(global_norm(dW, dU), limit=5)\"")
     .Input("norm", "[] FLOAT")
-    .Required("limit", AttributeKind::kFloat, "the greatest norm that stays as it is; above 0")
+    .Required("limit", AttributeKind::kFloat, "the largest norm that is not clipped; above 0")
     .Output("y")
     .InPlace(0, 0)
-    .NoGradient("it stands behind the gradients")
+    .NoGradient("it is applied after differentiation")
     .Shape([](ir::InferContext& c) {
       require_type(c, 0, Type::kFloat);
       if (!c.input(0).shape.empty()) {

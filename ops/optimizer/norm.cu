@@ -1,5 +1,5 @@
-// global_norm, all_finite and clip_scale on CUDA. Operands are cut into pieces, a number is made of each, and one block puts
-// these together: the order depends on the sizes alone.
+// global_norm, all_finite and clip_scale on CUDA. Operands are divided into pieces, each piece yields a number, and one block
+// combines the numbers: the order depends on the sizes alone.
 #include "ops/dispatch.h"
 #include "ops/generated/device_functions.h"
 #include "ops/reduce/columns_device.h"
@@ -12,7 +12,7 @@ using cuda::Column;
 
 constexpr std::int64_t kPiece = 4096;
 
-// What a piece comes to: the sum of its squares, or how many of its elements are not finite.
+// The number of a piece: the sum of its squares, or how many of its elements are not finite.
 template <class T, bool norm>
 struct PieceBody {
   const T* x;

@@ -1,5 +1,5 @@
-// The numbers that the rules of ops/optimizer/table.def work with, for host and device: what an op's attributes say, and what
-// an update makes of them.
+// The numbers that the rules of ops/optimizer/table.def use, for host and device: an op's attributes, and what an update
+// computes from them.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace graphrun {
 // Whether a rule reads the number of the update.
 enum class Counted : bool { kNo, kYes };
 
-// Slots_adam::kCount, and Slots_adam::v among them.
+// Slots_adam: the slots of a rule, as indices, and their number kCount.
 #define RULE(name, ...) \
   struct Slots_##name { \
     enum : int {
@@ -36,7 +36,7 @@ enum class Counted : bool { kNo, kYes };
   ;
 #include "ops/optimizer/table.def"
 
-// The settings that a node's attributes hold.
+// The settings in a node's attributes.
 #define RULE(name, ...) inline Settings_##name settings_of(const Attributes& attributes, Settings_##name settings) {
 #define SETTING(setting, ...) settings.setting = attributes.number(#setting);
 #define FLAG(flag, ...) settings.flag = attributes.boolean(#flag);
@@ -46,7 +46,8 @@ enum class Counted : bool { kNo, kYes };
   }
 #include "ops/optimizer/table.def"
 
-// All of one update, in double, a member made of those before it. An aggregate: Numbers_adam{settings, rate, scale, t}.
+// All numbers of one update, in double; each member is computed from those before it. An aggregate: Numbers_adam{settings,
+// rate, scale, t}.
 #define RULE(name, ...)               \
   struct Numbers_##name {             \
     using Slots = Slots_##name;       \

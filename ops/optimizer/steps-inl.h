@@ -1,6 +1,6 @@
 // The rules of ops/optimizer/table.def as code, for scalars (CUDA) and vectors (the CPU): Rule_adam<V> and so on, whose members
 // are the slots and numbers by their names in the table. Included inside a namespace that has sqrt, select, mul_add and
-// neg_mul_add for V, after RULE_FUNCTION is defined: what its functions are declared with.
+// neg_mul_add for V, after RULE_FUNCTION, the declaration specifiers of its functions, is defined.
 #ifndef RULE_FUNCTION
 #error "RULE_FUNCTION says how the functions of a rule are declared"
 #endif

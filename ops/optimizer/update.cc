@@ -20,7 +20,7 @@ HWY_INLINE void store(Vec<T> v, T* to) {
   hn::StoreU(v.v, Tag<T>(), to);
 }
 
-// Runs whole(i) on whole vectors of [begin, end) and rest(i, count) on what is left.
+// Runs whole(i) for whole vectors of [begin, end) and rest(i, count) for the rest.
 template <class T, class Whole, class Rest>
 HWY_INLINE void each_vector(std::int64_t begin, std::int64_t end, const Whole& whole, const Rest& rest) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
@@ -90,7 +90,7 @@ HWY_INLINE void sweep_by_rule(const UpdateTask<T, Numbers>& u) {
 template <class T>
 void blend(const BlendTask<T>& u) {
   const Vec<T> a = u.a, b = u.b;
-  const bool reads = u.a != 0;  // 0 * x would keep what is not finite
+  const bool reads = u.a != 0;  // 0 * x would keep values that are not finite
   const auto next = [&](Vec<T> x, Vec<T> z) HWY_ATTR -> Vec<T> { return reads ? mul_add(a, x, b * z) : b * z; };
   each_vector<T>(
       u.begin, u.end, [&](std::int64_t i) HWY_ATTR { store(next(load(u.x + i), load(u.z + i)), u.y + i); },
@@ -98,7 +98,8 @@ void blend(const BlendTask<T>& u) {
           HWY_ATTR { store_first(next(load_first(u.x + i, n), load_first(u.z + i, n)), u.y + i, n); });
 }
 
-// Sums in float64, eight independent ones for the additions' latency: element i goes to sum i % 8 whatever the vectors' width.
+// Eight independent sums in float64 hide the latency of additions: element i is added to sum i % 8, whatever the width of
+// vectors.
 template <class T>
 double squares(const T* x, std::size_t n) {
   double sum[8] = {};
@@ -110,7 +111,7 @@ double squares(const T* x, std::size_t n) {
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-// x * 0 is 0 for finite x alone, and a sum of such products stays NaN.
+// x * 0 is 0 only for finite x; otherwise it is NaN, and so is the sum.
 template <class T>
 bool finite(const T* x, std::size_t n) {
   const auto lanes = static_cast<std::size_t>(hn::Lanes(Tag<T>()));

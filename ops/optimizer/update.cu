@@ -1,5 +1,5 @@
-// The optimizers' updates on CUDA, one pass over a parameter's elements by the rules of ops/optimizer/table.def. One thread
-// first works out the numbers of the update: rate, scale and t lie on the device.
+// The optimizers' updates on CUDA: one pass over a parameter's elements by the rules of ops/optimizer/table.def. First, one
+// thread computes the numbers of the update, because rate, scale and t are on the device.
 #include "ops/dispatch.h"
 #include "ops/generated/device_functions.h"
 #include "ops/optimizer/update.h"
@@ -44,7 +44,7 @@ GRAPHRUN_DEVICE T neg_mul_add(T a, T b, T c) {
 
 template <class T, class Numbers>
 struct NumbersBody {
-  const T *rate, *count, *scale;  // count, scale: null where there is none
+  const T *rate, *count, *scale;  // count, scale: may be null
   typename Numbers::Settings settings;
   Numbers* out;
   GRAPHRUN_DEVICE void operator()(std::int64_t) const {
@@ -67,7 +67,7 @@ struct UpdateBody {
   }
 };
 
-// Inputs p, g, the slots, rate, the update's number where the rule counts, the gradient's factor or none.
+// Inputs: p, g, the slots, rate, the number of the update if the rule counts, optional factor of the gradient.
 template <template <class> class RuleOf, class Numbers, class T>
 Kernel update_kernel(const typename Numbers::Settings& settings) {
   constexpr std::size_t kRate = 2 + Numbers::Slots::kCount;
@@ -103,11 +103,11 @@ Kernel update_kernel(const typename Numbers::Settings& settings) {
 
 namespace {
 
-// y = a x + b z; where a is 0, x is not read: 0 * x would keep what is not finite.
+// y = a x + b z. If a is 0, x is not read, since 0 * x would keep values that are not finite.
 template <class T, bool average>
 struct BlendBody {
   const T *x, *z, *scalar;
-  double decay;  // of an average
+  double decay;  // for an average
   T* y;
   GRAPHRUN_DEVICE void operator()(std::int64_t i) const {
     double a = static_cast<double>(*scalar), b = 1;

@@ -1,5 +1,5 @@
-// What an optimizer computes for each element, one pass over its buffers, by the rules of ops/optimizer/table.def. p_next and
-// slot_next may lie over p and slot.
+// An optimizer's update: one pass over its buffers by the rules of ops/optimizer/table.def. p_next and slot_next may alias p
+// and slot.
 #pragma once
 
 #include <cstddef>
@@ -46,10 +46,10 @@ struct BlendTask {
 void blend(const BlendTask<float>& u);
 void blend(const BlendTask<double>& u);
 
-// Sum of the squares of n elements, in float64.
+// The sum of the squares of n elements, in float64.
 double sum_of_squares(const float* x, std::size_t n);
 double sum_of_squares(const double* x, std::size_t n);
-// No element is infinite or NaN.
+// Whether no element is infinite or NaN.
 bool all_finite(const float* x, std::size_t n);
 bool all_finite(const double* x, std::size_t n);
 

@@ -26,7 +26,7 @@ void require_one_shape(const InferContext& c, std::size_t first, std::size_t las
 
 namespace {
 
-// A slot is there and has its shape, or is absent, as the schema's rule says for the parameter.
+// Checks that a slot is present with its shape, or absent, as the schema's rule says for the parameter.
 void require_slot(const InferContext& c, std::size_t input) {
   const std::string& name = c.op->inputs[input].name;
   const std::optional<Shape> shape = c.op->slot_shape_of(name, c.input(0).shape, *c.attributes);
@@ -68,15 +68,15 @@ UpdateOp& UpdateOp::Flag(std::string name, bool value, std::string doc) {
 UpdateOp::operator OpRegistration() const {
   OpDefinition op(name_ + "_update", "optimizer");
   op.Doc(doc_).Input("p", "[...] FLOAT: the parameter").Input("g", "[...] FLOAT: its gradient").Output("p").InPlace(0, 0);
-  // Which result a slot's next value is depends on how many slots before it are there.
+  // The result that is a slot's next value depends on how many slots before it are present.
   std::size_t certain = 0;
   for (std::size_t k = 0; k < slots_.size(); ++k) {
     const SlotInput& slot = slots_[k];
     const std::string shape = slot_shape_ ? "" : "[...] ";
     if (slot.optional) {
-      op.OptionalInput(slot.name, shape + "FLOAT: " + slot.doc + ", 0 at first");
+      op.OptionalInput(slot.name, shape + "FLOAT: " + slot.doc + ", initially 0");
     } else {
-      op.Input(slot.name, shape + "FLOAT: " + slot.doc + ", 0 at first");
+      op.Input(slot.name, shape + "FLOAT: " + slot.doc + ", initially 0");
     }
     op.Output(slot.name);
     for (std::size_t result = certain; result <= k; ++result) op.InPlace(static_cast<int>(1 + result), static_cast<int>(2 + k));
@@ -84,16 +84,17 @@ UpdateOp::operator OpRegistration() const {
   }
   op.Input("rate", "[] FLOAT: the learning rate");
   if (counted_ == Counted::kYes) op.Input("t", "[] FLOAT: the number of this update, 1 for the first");
-  op.OptionalInput("scale", "[] FLOAT: multiplies the gradient (a clip's factor); 1 where absent");
-  op.Float("l2", 0, "of the penalty l2/2 Σ p², whose gradient l2 * p adds to the scaled one")
+  op.OptionalInput("scale", "[] FLOAT: a factor of the gradient, for clipping; 1 if absent");
+  op.Float("l2", 0, "factor of the penalty l2/2 Σ p², whose gradient l2 * p is added to the scaled gradient")
       .Within(ir::Range::kNotNegative)
-      .Float("weight_decay", 0, "decoupled: takes rate * weight_decay * p off, beside the gradient (Loshchilov & Hutter 2019)")
+      .Float("weight_decay", 0,
+             "decoupled weight decay: subtracts rate * weight_decay * p in addition (Loshchilov & Hutter 2019)")
       .Within(ir::Range::kNotNegative);
   for (const SettingSpec& s : settings_) {
     const AttributeKind kind = std::holds_alternative<bool>(s.value) ? AttributeKind::kBool : AttributeKind::kFloat;
     op.Default(s.name, kind, s.value, s.doc).Within(s.range);
   }
-  op.Update().NoGradient("an optimizer's update").SlotShape(slot_shape_);
+  op.Update().NoGradient("it is the update of an optimizer").SlotShape(slot_shape_);
   const std::size_t slots_end = 2 + slots_.size();
   op.Shape([slots_end](InferContext& c) {
     require_one_shape(c, 0, 2);

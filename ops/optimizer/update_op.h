@@ -1,11 +1,11 @@
 // The interface of an optimizer, whether it is an entry of ops/optimizer/table.def or an op of its own. Its op, NAME_update,
-// takes the parameter, its gradient, the optimizer's slots, the learning rate, the number of the update where it counts, and an
-// optional factor of the gradient. It gives the next values of parameter and slots:
+// takes the parameter, its gradient, the optimizer's slots, the learning rate, the number of the update if the rule counts, and
+// an optional factor of the gradient. It returns the next values of the parameter and the slots:
 //
 //   UpdateOp("adafactor", Counted::kYes).OptionalSlot("r", "…").SlotShape(rule).Setting("clip", 1, ir::Range::kPositive, "…")
 //
-// Nothing lists the optimizers. Training finds them by name and reads from the schema which slots of which shape a parameter
-// has (compiler/training.h). A job's checks and defaults read the settings and their ranges from the schema too.
+// There is no list of optimizers. Training finds them by name and reads the slots of a parameter and their shapes from the
+// schema (compiler/training.h). A job's checks and defaults also read the settings and their ranges from the schema.
 #pragma once
 
 #include <string>
@@ -19,12 +19,12 @@ class UpdateOp {
  public:
   UpdateOp(std::string name, Counted counted) : name_(std::move(name)), counted_(counted) {}
 
-  // What the op's page says: source, then what slots and parameter become, in equations over g'.
+  // The op's documentation: the source, then the equations for slots and parameter, in terms of g'.
   UpdateOp& Doc(const std::string& source, const std::string& equations);
-  // Slots, in the order of the op's operands and results. An optional one is absent where the rule below says so.
+  // Slots, in the order of the op's operands and results. An optional slot is absent if the rule below says so.
   UpdateOp& Slot(std::string name, std::string doc) { return AddSlot(std::move(name), std::move(doc), false); }
   UpdateOp& OptionalSlot(std::string name, std::string doc) { return AddSlot(std::move(name), std::move(doc), true); }
-  // Where slots do not have the parameter's shape.
+  // The shapes of slots, if they differ from the parameter's.
   UpdateOp& SlotShape(ir::SlotShapeRule rule);
   UpdateOp& Setting(std::string name, double value, ir::Range range, std::string doc);
   UpdateOp& Flag(std::string name, bool value, std::string doc);
@@ -50,13 +50,14 @@ class UpdateOp {
   ir::SlotShapeRule slot_shape_;
 };
 
-// An operand that is a FLOAT scalar, or absent; the operands [first, last) are FLOAT and of one shape. Throw ir::OpError.
+// Check that an operand is a FLOAT scalar or absent, and that operands [first, last) are FLOAT and of one shape. Throw
+// ir::OpError.
 void require_scalar(const ir::InferContext& c, std::size_t input);
 void require_one_shape(const ir::InferContext& c, std::size_t first, std::size_t last);
 
 inline constexpr std::int64_t kUpdateGrain = 16384;  // elements
 
-// A scalar operand; 1 where it is absent.
+// A scalar operand; 1 if it is absent.
 template <class T>
 double scalar_or_one(const KernelContext& c, std::size_t i) {
   return i < c.inputs.size() && c.inputs[i].present() ? static_cast<double>(*c.inputs[i].as<const T>()) : 1.0;

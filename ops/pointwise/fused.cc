@@ -41,9 +41,9 @@ Kernel bind_fused(const KernelRequest& request) { return program_kernel(ir::prog
 
 REGISTER_OP("fused", "pointwise")
     .Doc(
-        "A program of pointwise ops over one shape, that of all inputs broadcast together. Each result is what its "
-        "instruction\n"
-        "gives, with the bits that the ops one by one would give (of what is not a number, one that is none).\n"
+        "A program of pointwise ops over one shape, to which all inputs are broadcast. Each result has the same bits as if "
+        "the\n"
+        "ops ran one by one (except that a NaN may be another NaN).\n"
         "  fused(x, b; code=\"t0 = add(x0, x1); t1 = tanh(t0); return t1\")")
     .VariadicInput("x", "[...] of any type: x0, x1, … of the code")
     .Required("code", AttributeKind::kProgram, "the instructions, and which of them are results")
@@ -51,7 +51,7 @@ REGISTER_OP("fused", "pointwise")
     .Access(ir::Access::kElementwise)
     .Output("y")
     .Internal()
-    .NoGradient("made after differentiation")
+    .NoGradient("it is created after differentiation")
     .InPlace([](const Attributes& a) { return ir::in_place_pairs(ir::program_of(a)); })
     .Shape(infer_fused);
 REGISTER_KERNEL("fused", kCpu, bind_fused);

@@ -41,8 +41,9 @@ std::string operands_of(const ir::InferContext& c) {
 }
 
 [[noreturn]] void wrong_type(const ir::InferContext& c, const char* expected) {
-  throw ir::OpError("E0303 wrong-type", c.op->name + " takes " + expected + ", found " + operands_of(c),
-                    "help: INT32 and BOOL become FLOAT beside FLOAT; every other change of type is cast(x, type='INT32')");
+  throw ir::OpError(
+      "E0303 wrong-type", c.op->name + " takes " + expected + ", found " + operands_of(c),
+      "help: with a FLOAT operand, INT32 and BOOL become FLOAT; any other conversion is written cast(x, type='INT32')");
 }
 
 // Promotes the operands' types and returns the type of the result.
@@ -145,17 +146,17 @@ bool commutes(std::string_view expression) {
   return false;
 }
 
-// What passes may know of a line beyond its expression.
+// What passes know about a line in addition to its expression.
 struct Known {
   ir::Role role = ir::Role::kNone;
   ir::Algebra algebra;
 };
 
-// Of one operand, or of two that are the same.
+// For one operand, or for two equal ones.
 constexpr ir::Algebra kInvolution = {{}, {}, {}, true, false, false}, kIdempotent = {{}, {}, {}, false, true, false},
                       kEven = {{}, {}, {}, false, false, true}, kIdempotentAndEven = {{}, {}, {}, false, true, true};
 
-// Of ops of two.
+// For ops with two operands.
 ir::Algebra neutral(std::optional<double> left, std::optional<double> right) { return {left, right, {}, false, false, false}; }
 ir::Algebra logical(double neutral, double absorbing) { return {neutral, neutral, absorbing, false, true, false}; }
 
@@ -187,14 +188,7 @@ const std::map<std::string_view, Known>& known_lines() {
 
 OpDefinition definition(const PointwiseLine& line) {
   OpDefinition op{std::string(line.name), "pointwise"};
-  std::string doc = std::string(line.doc) + ".\n";
-  if (line.arity > 1) doc += "Operands broadcast from the last axis backwards; only a literal 1 is stretched. ";
-  if (line.promotion == ir::Promotion::kArithmetic || line.promotion == ir::Promotion::kCompare) {
-    doc += "INT32 or BOOL beside FLOAT becomes FLOAT. ";
-  } else if (line.promotion == ir::Promotion::kFloat) {
-    doc += "INT32 and BOOL become FLOAT. ";
-  }
-  op.Doc(doc + "y has their shape.\n  let: \"y = " + example(line) + "\"");
+  op.Doc(std::string(line.doc) + ".\n  let: \"y = " + example(line) + "\"");
   for (int i = 0; i < line.arity; ++i) {
     const bool condition = line.arity == 3 && i == 0;
     op.Input(std::string(line.operand(i)), "[...] " + std::string(condition ? "BOOL" : types_of(line.promotion)));

@@ -1,4 +1,4 @@
-// categorical: an element drawn from each row.
+// categorical: draws an element from each row.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -17,20 +17,19 @@ namespace {
 
 REGISTER_OP("categorical", "random")
     .Doc(
-        "An element of each row, drawn with probabilities proportional to exp((x - total) / temperature), from its k greatest\n"
-        "elements alone where k is not 0. With total = logsumexp(x), x - total are log-probabilities. The draw inverts the\n"
-        "distribution: elements are ordered as topk orders them, greatest first, and the first is taken whose weight and "
-        "those\n"
-        "before it exceed their sum times a uniform number of [0, 1) with 53 bits. That number is Philox's (Salmon et al. "
-        "2011):\n"
-        "the row's first two words are the key, its third and the step the counter. Rows do not depend on each other.\n"
+        "Draws an element of each row with probabilities proportional to exp((x - total) / temperature); if k is not 0, only\n"
+        "from the k largest. With total = logsumexp(x), x - total are log-probabilities. The draw inverts the distribution:\n"
+        "elements are in the order of topk, and the first one is taken at which the sum of weights exceeds the total weight\n"
+        "times a uniform number in [0, 1) with 53 bits. That number comes from Philox (Salmon et al. 2011): the first two "
+        "words\n"
+        "of the row's key are the key, the third word and the step are the counter. Rows are independent.\n"
         "  x [..., n], total [...], key [..., 3] INT32, step [] INT32 -> y [...] INT32")
-    .Input("x", "[..., n] FLOAT; what is not a number has weight 0")
-    .Input("total", "[...] FLOAT: subtracted from the row before its exponents are taken")
+    .Input("x", "[..., n] FLOAT; NaN has weight 0")
+    .Input("total", "[...] FLOAT: subtracted from the row first")
     .Input("key", "[..., 3] INT32: low and high half of the key, first word of the counter")
     .Input("step", "[] INT32: second word of the counter")
-    .Float("temperature", 1, "above 0; towards 0 the greatest element alone is left")
-    .Int("k", 0, "how many of the greatest are drawn from; 0, or above n: all")
+    .Float("temperature", 1, "above 0; near 0, only the largest element is drawn")
+    .Int("k", 0, "draws only from the k largest; 0, or above n: from all")
     .Output("y")
     .Internal()
     .Shape([](ir::InferContext& c) {
@@ -68,7 +67,7 @@ bool comes_first(const Element<T>& a, const Element<T>& b) {
 template <class T>
 struct Weights {
   T total;
-  double most, temperature;  // x - total of the greatest element
+  double most, temperature;  // most: x - total of the greatest element
   double exponent(T x) const { return (static_cast<double>(x - total) - most) / temperature; }
   double operator()(T x) const {
     const double weight = std::exp(exponent(x));
@@ -76,7 +75,7 @@ struct Weights {
   }
 };
 
-// From `begin` on, in their order, the first element whose weight and those before it exceed `at`; else the last.
+// The first element, in order, at which the sum of weights (`before` plus those so far) exceeds `at`; the last if none does.
 template <class T>
 std::int32_t first_beyond(const Element<T>* begin, const Element<T>* end, const Weights<T>& weights, double before, double at) {
   for (const Element<T>* e = begin; e + 1 < end; ++e) {
@@ -86,7 +85,7 @@ std::int32_t first_beyond(const Element<T>* begin, const Element<T>* end, const 
   return (end - 1)->place;
 }
 
-// Of the k greatest, which are in order in `elements`; `values` and `places` have room for them.
+// Draws from the k greatest elements, which it sorts into `elements`; `values` and `places` are scratch memory for k.
 template <class T>
 std::int32_t drawn_of_greatest(const T* x, std::int64_t n, Weights<T> weights, std::int64_t k, double unit, T* values,
                                std::int32_t* places, Element<T>* elements) {
@@ -97,17 +96,17 @@ std::int32_t drawn_of_greatest(const T* x, std::int64_t n, Weights<T> weights, s
   return first_beyond(elements, elements + k, weights, 0, unit * sum);
 }
 
-// Weights are summed up by classes of elements that are alike, the greatest first; then one class alone is put in order.
+// Sums weights by classes of similar elements, greatest first, finds the class of the drawn element, and sorts only that class.
 template <class T>
 std::int32_t drawn(const T* x, std::int64_t n, Weights<T> weights, double unit, Element<T>* elements) {
   constexpr std::int64_t kClasses = 256;
-  constexpr double kOfOne = 8;  // classes of a factor of e
+  constexpr double kOfOne = 8;  // number of classes that a factor of e spans
   T greatest = -std::numeric_limits<T>::infinity();
   for (std::int64_t i = 0; i < n; ++i) greatest = x[i] > greatest ? x[i] : greatest;
   weights.most = static_cast<double>(greatest - weights.total);
   const auto class_of = [&](double exponent) {
     const double at = -exponent * kOfOne;
-    return at < static_cast<double>(kClasses - 1) ? static_cast<std::int64_t>(at) : kClasses - 1;  // no number: the last
+    return at < static_cast<double>(kClasses - 1) ? static_cast<std::int64_t>(at) : kClasses - 1;  // NaN: the last class
   };
   double sums[kClasses] = {}, sum = 0, before = 0;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -116,7 +115,7 @@ std::int32_t drawn(const T* x, std::int64_t n, Weights<T> weights, double unit, 
   }
   for (double s : sums) sum += s;
   const double at = unit * sum;
-  std::int64_t found = kClasses - 1;  // where nothing has weight, everything is there
+  std::int64_t found = kClasses - 1;  // without any weight, all elements are in the last class
   for (std::int64_t c = 0; c < kClasses; ++c) {
     if (sums[c] == 0) continue;
     found = c;

@@ -13,10 +13,10 @@ namespace {
 
 using cuda::Column;
 
-// An element's place in the order of topk, as a number: what comes first has more.
+// The rank of an element in the order of topk, as a number: the first element has the greatest rank.
 struct Rank {
-  std::uint64_t value;  // orders doubles as themselves, what is not a number last
-  std::uint32_t place;  // the less, the later
+  std::uint64_t value;  // ordered like the doubles; NaN comes last
+  std::uint32_t place;  // smaller for later positions
 
   GRAPHRUN_DEVICE bool reaches(const Rank& other) const {
     return value != other.value ? value > other.value : place >= other.place;
@@ -30,8 +30,8 @@ GRAPHRUN_DEVICE Rank rank_of(double x, std::int64_t place) {
   return {bits & sign ? ~bits : bits | sign, ~static_cast<std::uint32_t>(place)};
 }
 
-// Nothing is sorted: the greatest rank is sought, bit by bit, that the asked sum of weights (or number of elements) reaches.
-// Each bit is a pass in which a whole block reads the row.
+// Nothing is sorted. A search finds, bit by bit, the greatest rank at which the sum of weights (or the number of elements) of
+// all elements from that rank up is large enough. Each bit takes one pass in which a whole block reads the row.
 template <class T>
 struct CategoricalBody {
   const T *x, *total;
@@ -51,20 +51,20 @@ struct CategoricalBody {
       const double w = element::exp((static_cast<double>(x[at] - shift) - most) / temperature);
       return w == w ? w : 0.0;
     };
-    Rank last{0, 0};  // of what is drawn from
+    Rank last{0, 0};  // the lowest rank that is drawn from
     if (k > 0 && k < c.view.n) {
       const auto one = [](std::int64_t) { return 1.0; };
       last = greatest_rank(c, last, one, [&](double count) { return count >= static_cast<double>(k); });
     }
     const double at = number_of_draw(key + 3 * row, *step) * sum(c, last, last, weight);
     const Rank found = greatest_rank(c, last, weight, [&](double reached) { return reached > at; });
-    // Where rounding leaves none, it is the last.
+    // If rounding leaves no element, take the last.
     const Rank drawn = found.value == 0 && found.place == 0 ? last : found;
     const auto place = static_cast<std::int64_t>(~drawn.place);
     if (c.leads()) y[c.result] = static_cast<std::int32_t>(place < c.view.n ? place : c.view.n - 1);
   }
 
-  // Of all elements that reach both ranks.
+  // The sum over all elements that reach both ranks.
   template <class Of>
   GRAPHRUN_DEVICE double sum(const Column& c, const Rank& rank, const Rank& last, const Of& of) const {
     return c.fold(
@@ -76,7 +76,7 @@ struct CategoricalBody {
         cuda::Add());
   }
 
-  // The greatest one whose sum is enough; zeros where none is.
+  // The greatest rank whose sum is large enough; zeros if there is none.
   template <class Of, class Enough>
   GRAPHRUN_DEVICE Rank greatest_rank(const Column& c, const Rank& last, const Of& of, const Enough& enough) const {
     Rank found{0, 0};

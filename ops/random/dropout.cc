@@ -41,16 +41,17 @@ std::vector<ir::ValueId> draw_sequence(ir::SequenceContext& c) {
   return {c.b.op("reshape", c.again({rows}), {{"shape", c.with_steps({})}})};
 }
 
-constexpr const char* kKeyDoc = "names the draw: draws with one name are equal; set by the compiler from the equation's path";
+constexpr const char* kKeyDoc =
+    "the name of the draw; equal names give equal draws; the compiler sets it from the equation's path";
 
 REGISTER_OP("dropout", "random")
     .Doc(
-        "y = x / (1 - rate) with probability 1 - rate, else 0, for each element (Srivastava et al. 2014, scaled in training\n"
-        "instead of in inference). In a scan's body every step has its own draw. The draw depends only on the seed, the\n"
-        "training step, the key, the steps of the enclosing scans and the element's coordinates. Inference has no dropout.\n"
+        "For each element, y = x / (1 - rate) with probability 1 - rate, otherwise 0 (Srivastava et al. 2014, scaled in\n"
+        "training, not in inference). In a scan's body every step draws anew. A draw depends only on the seed, the training\n"
+        "step, the key, the steps of the enclosing scans and the element's coordinates. Inference has no dropout.\n"
         "  let: \"x = dropout(gather(E, words), rate=0.5)\"")
     .Input("x", "[...] FLOAT")
-    .Required("rate", AttributeKind::kFloat, "the fraction that is dropped, in [0, 1)")
+    .Required("rate", AttributeKind::kFloat, "the fraction to drop, in [0, 1)")
     .TrainingOnly()
     .Identity([](const Attributes& a) { return a.number("rate") == 0; })
     .String("key", "", kKeyDoc)
@@ -69,12 +70,11 @@ REGISTER_KERNEL("dropout", kCpu, bind_dropout<false>);
 
 REGISTER_OP("dropout_mask", "random")
     .Doc(
-        "The factors that dropout would draw for a value of x's shape, 1 / (1 - rate) or 0. Computed outside a scan and "
-        "passed\n"
-        "in, one mask serves all steps (Gal & Ghahramani 2016).\n"
+        "The factors that dropout would apply to a value of x's shape: 1 / (1 - rate) or 0. Computed outside a scan, one mask\n"
+        "serves all steps (Gal & Ghahramani 2016).\n"
         "  let: \"m = dropout_mask(zeros(shape=[batch, hidden]), rate=0.25)\"")
     .Input("x", "[...] FLOAT: only its shape is read")
-    .Required("rate", AttributeKind::kFloat, "the fraction that is dropped, in [0, 1)")
+    .Required("rate", AttributeKind::kFloat, "the fraction to drop, in [0, 1)")
     .TrainingOnly()
     .String("key", "", kKeyDoc)
     .OverSequence(draw_sequence)

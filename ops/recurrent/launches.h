@@ -1,4 +1,4 @@
-// What CUDA's library makes launches of loops with: the functions of its LoopCompiler.
+// The functions of the CUDA library's LoopCompiler, which makes launches of loops.
 #pragma once
 
 #include "runtime/scan/launch.h"

@@ -10,10 +10,10 @@
 namespace graphrun {
 namespace {
 
-static_assert(sizeof(LoopPlace) == sizeof(loop::Place));  // one is put where the other is read
+static_assert(sizeof(LoopPlace) == sizeof(loop::Place));  // the host writes one, the device reads the other
 static_assert(sizeof(IndexFault) == sizeof(loop::FaultPlace));
 
-// Whether an operand's packs of four stand at multiples of their size, at every step.
+// Whether an operand's packs of four are aligned to their size at every step.
 bool aligned(const LoopPlace& place, std::size_t bytes) {
   const auto fits = [bytes](const char* at) { return reinterpret_cast<std::uintptr_t>(at) % bytes == 0; };
   return fits(place.first) && fits(place.even) && fits(place.odd) &&

@@ -1,5 +1,5 @@
-// What a loop that a device runs as one launch is made of: where operands stand at a step, which columns a block has, and the
-// products. For the text of generated kernels.
+// The building blocks of a loop that a device runs as one launch: the addresses of operands at a step, the columns of a block,
+// and products. For the text of generated kernels.
 #pragma once
 
 #include "ops/generated/device_pack.h"
@@ -15,7 +15,7 @@ struct Place {
 };
 
 struct Step {
-  std::int64_t number, steps;  // its index, counted from 0, and how many steps there are
+  std::int64_t number, steps;  // its index, counted from 0, and the number of steps
   bool reverse;
   GRAPHRUN_DEVICE std::int64_t position(std::int64_t shift = 0) const {
     return reverse ? steps - 1 - (number + shift) : number + shift;
@@ -34,13 +34,13 @@ struct FaultPlace {
   std::int64_t position;
 };
 
-// Where an instruction leaves word of an index out of its range.
+// Where an instruction records an index that is out of range.
 struct Fault {
-  FaultPlace* place;  // null: nobody asks
+  FaultPlace* place;  // null: faults are not recorded
   std::int32_t node;
 
-  // `index`, brought back into [0, bound) where it is not: of those that are found, one is written down, of several blocks'
-  // whichever comes first.
+  // Returns `index`, or the nearest index in [0, bound) if it is out of range. Records the first bad index that any block
+  // finds.
   GRAPHRUN_DEVICE std::int64_t checked(std::int32_t index, std::int64_t bound, std::int64_t position) const {
     if (index >= 0 && index < bound) return index;
     if (place != nullptr && cuda::exchange_if(&place->node, 0, node)) {
@@ -62,10 +62,10 @@ struct Integers {
 
 constexpr int kColumnsTogether = 4;
 
-// A block's part of every result: its share of the columns, in the rows that are its cluster's, or its part's of a grid.
+// A block's part of every result: its share of the columns, in the rows of its cluster, or in its part of a grid's rows.
 struct Part {
-  int block, blocks;      // that share columns
-  int cluster, clusters;  // that share rows
+  int block, blocks;      // the block's number among those that share columns
+  int cluster, clusters;  // the cluster's number among those that share rows
   GRAPHRUN_DEVICE int first_row(int rows) const { return cut(rows, cluster); }
   GRAPHRUN_DEVICE int rows(int rows) const { return cut(rows, cluster + 1) - cut(rows, cluster); }
 
@@ -75,13 +75,13 @@ struct Part {
   }
 };
 
-// Where all blocks of the grid share columns, in so many parts of the rows.
+// For a grid: the rows are divided into `row_parts`, and the blocks of each part share the columns.
 GRAPHRUN_DEVICE Part part_of_grid(int row_parts = 1) {
   const int blocks = static_cast<int>(cuda::block_count()) / row_parts, block = static_cast<int>(cuda::block_index());
   return {block % blocks, blocks, block / blocks, row_parts};
 }
 
-// A block's columns: multiples of kColumnsTogether, as equal as they come.
+// A block's columns: a range that begins at a multiple of kColumnsTogether; all blocks have about equally many.
 struct Columns {
   int begin, end;
   GRAPHRUN_DEVICE Columns(int columns, const Part& part) {
@@ -94,8 +94,8 @@ struct Columns {
   GRAPHRUN_DEVICE int count() const { return end - begin; }
 };
 
-// y_g [rows, columns] = Σ_i a_i [rows, inner_i] · b_{i or g}: several terms, or several results of one term. Rows are those of
-// the block's cluster.
+// y_g [rows, columns] = Σ_i a_i [rows, inner_i] · b_{i or g}: several terms, or several results of one term. The rows are those
+// of the block's cluster.
 template <class T, int terms, int groups>
 struct Product {
   static constexpr int kFactors = terms > groups ? terms : groups;
@@ -104,10 +104,10 @@ struct Product {
   Part part;
   const T *a[terms], *b[kFactors];
   T* y[groups];
-  const void* passed[terms];  // all of a left factor's rows as loop_passed.h puts them; or null
-  const void* resident;  // the block's columns of all factors, in its own memory as bring() puts them; null: where they are
+  const void* passed[terms];  // all rows of a left factor, in the order of loop_passed.h; or null
+  const void* resident;       // the block's columns of all factors in shared memory, as bring() stores them; or null
 
-  // The block's columns of all results lie side by side: which result a column belongs to, and its index there.
+  // The block's columns of all results are numbered one result after the other: the result of a column, and its index there.
   GRAPHRUN_DEVICE static int group_of(int column, const Columns& own) { return groups > 1 ? column / own.count() : 0; }
   GRAPHRUN_DEVICE static int column_of(int column, const Columns& own) { return groups > 1 ? column % own.count() : column; }
   GRAPHRUN_DEVICE int inner_of(int factor) const { return terms > 1 ? chosen(inner, factor) : inner[0]; }
@@ -119,7 +119,7 @@ struct Product {
   }
 
  private:
-  // By comparing: an array that is read at a number known at run time alone would not stay in registers.
+  // Selects by comparison: an array with a run-time index would not stay in registers.
   template <class X, int count>
   GRAPHRUN_DEVICE static X chosen(X const (&of)[count], int which) {
     X x = of[0];
@@ -129,14 +129,14 @@ struct Product {
   }
 };
 
-// Brings the block's columns of all factors into its own memory: [inner, own columns] each.
+// Copies the block's columns of all factors to shared memory: [inner, own columns] each.
 template <class T, int terms, int groups>
 GRAPHRUN_DEVICE void bring(const Product<T, terms, groups>& p, T* to) {
   const Columns own(p.columns, p.part);
   for (int f = 0; f < Product<T, terms, groups>::kFactors; ++f) {
     const int count = p.inner_of(f) * own.count();
     for (int e = cuda::thread_index(); e < count; e += cuda::thread_count()) {
-      // Neighbours read neighbours.
+      // Adjacent threads read adjacent elements.
       const int k = p.transpose_b ? e % p.inner_of(f) : e / own.count();
       const int c = p.transpose_b ? e / p.inner_of(f) : e % own.count();
       to[k * own.count() + c] = p.factor_at(f, k, own.begin + c);
@@ -145,17 +145,17 @@ GRAPHRUN_DEVICE void bring(const Product<T, terms, groups>& p, T* to) {
   }
 }
 
-// Rows of the left factors that stand in the block's memory at once, for kDeep positions of the summed axis.
+// The left factors are staged in shared memory, kDeep positions of the summed axis at a time.
 constexpr int kDeep = 32, kTileRows = 4, kTileColumns = 4, kMostTiles = 2;
 
-// Where they stand: [inner, rows], filled up to whole tiles.
+// The staged piece is [inner, rows], with rows padded to whole tiles.
 GRAPHRUN_DEVICE constexpr int padded_rows(int rows) { return (rows + kTileRows - 1) / kTileRows * kTileRows; }
 
-// The block's columns of all results. An element's sum goes through the terms and their positions in order.
+// Computes the block's columns of all results. The sum of an element runs over the terms and their positions in order.
 template <class T, int terms, int groups>
 GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
   const Columns own(p.columns, p.part);
-  const int width = groups * own.count();  // columns of all results side by side
+  const int width = groups * own.count();  // columns of all results together
   const int padded = padded_rows(p.rows), column_tiles = (width + kTileColumns - 1) / kTileColumns;
   const int tiles = padded / kTileRows * column_tiles;
   for (int first = 0; first < tiles; first += kMostTiles * cuda::thread_count()) {
@@ -167,7 +167,7 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
         const int deep = inner - begin < most_deep ? inner - begin : most_deep;
         const T* left = static_cast<const T*>(p.passed[i]);
         if (left == nullptr) {
-          cuda::barrier();  // what stood there has been read
+          cuda::barrier();  // the previous piece has been read
           for (int e = cuda::thread_index(); e < p.rows * deep; e += cuda::thread_count()) {
             const int row = e / deep, k = e % deep;
             piece[k * padded + row] = p.a[i][static_cast<std::int64_t>(row) * inner + begin + k];
@@ -231,8 +231,8 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
   }
 }
 
-// work(row, column, i): for every element of the block's part of a tensor, i in all of it; rows are counted from the cluster's
-// first.
+// Calls work(row, column, i) for every element of the block's part of a tensor. i is the index in the whole tensor; rows are
+// counted from the cluster's first.
 template <class Work>
 GRAPHRUN_DEVICE void for_own_elements(const Part& part, int all_rows, int columns, const Work& work) {
   const Columns own(columns, part);
@@ -243,7 +243,7 @@ GRAPHRUN_DEVICE void for_own_elements(const Part& part, int all_rows, int column
   }
 }
 
-// As it is.
+// Copies unchanged.
 template <class T>
 GRAPHRUN_DEVICE void copy(const T* from, T* to, const Part& part, int all_rows, int columns) {
   for_own_elements(part, all_rows, columns, [=](int, int, std::int64_t i) { to[i] = from[i]; });

@@ -1,7 +1,7 @@
-// Left factors that blocks pass to each other in the order in which their products read them, rounded as these round: whoever
-// makes elements puts them there, for all. The blocks of a cluster have all of its rows in their own memory, each; those of a
-// grid, in the device's. There are two of each: while some blocks still read what one step made, others bring what the next
-// makes. For the text of generated kernels.
+// Left factors that blocks pass to each other, in the order in which their products read them, and rounded as these products
+// round. The block that computes elements stores them for all readers. In a cluster, each block keeps all rows of the cluster
+// in shared memory; in a grid, they are in the device's memory. Everything is double-buffered: while some blocks still read the
+// values of one step, others write those of the next. For the text of generated kernels.
 #pragma once
 
 #include "ops/recurrent/loop_rounded.h"
@@ -14,13 +14,13 @@ GRAPHRUN_DEVICE Part part_of_cluster() {
           static_cast<int>(cuda::block_count()) / blocks};
 }
 
-// What a thread sends at once.
+// Bytes that a thread sends at once.
 constexpr int kSlotBytes = 16;
 GRAPHRUN_DEVICE void send_slot(char* to, const char* from) {
   element::store(reinterpret_cast<unsigned*>(to), element::load<4>(reinterpret_cast<const unsigned*>(from)));
 }
 
-// The order of multiply(): as they are.
+// The order that multiply() reads: unrounded.
 template <class T>
 struct PlainOrder {
   int padded;
@@ -35,13 +35,13 @@ struct PlainOrder {
     for (int j = 0; j < n; ++j) packed.v[j] = x[j];
     return packed;
   }
-  // Elements k to k + n of a row.
+  // Stores elements k to k + n of a row.
   template <int n>
   GRAPHRUN_DEVICE void store(char* to, int row, int k, const Packed<n>& packed) const {
     GRAPHRUN_UNROLL
     for (int j = 0; j < n; ++j) reinterpret_cast<T*>(to)[(k + j) * padded + row] = packed.v[j];
   }
-  // What a block has is one piece; rows are filled up to multiples of 16 bytes.
+  // A block's part is contiguous; rows are padded to multiples of 16 bytes.
   GRAPHRUN_DEVICE int slots(const Columns& own, int /*rows*/) const {
     return own.count() * padded * static_cast<int>(sizeof(T)) / kSlotBytes;
   }
@@ -51,7 +51,7 @@ struct PlainOrder {
   }
 };
 
-// The order of multiply_rounded(), rounded: words, or where elements come one by one, their parts.
+// The order that multiply_rounded() reads: rounded, in whole words or, if elements are stored one by one, in parts of words.
 template <class Form>
 struct TileOrder {
   static constexpr int kInWord = Form::kInWord;
@@ -89,7 +89,8 @@ struct TileOrder {
       halves[k % kInWord] = static_cast<unsigned short>(packed.words[0]);
     }
   }
-  // Of the tiles that the block has columns of, the words that a thread reads at once. Blocks' columns begin with a word.
+  // A slot is the words of a tile that a thread reads at once, for the tiles that contain columns of the block. A block's
+  // columns begin at a word.
   GRAPHRUN_DEVICE static int first_tile(const Columns& own) { return own.begin / (kInWord * cuda::kUnitWords); }
   GRAPHRUN_DEVICE static int tiles(const Columns& own) {
     return own.count() == 0 ? 0 : static_cast<int>(tiles_deep(own.end, kInWord)) - first_tile(own);
@@ -103,7 +104,7 @@ struct TileOrder {
     const int across = first_tile(own) + tile % tiles(own), row_tile = tile / tiles(own);
     const int at = ((row_tile * deep + across) * cuda::kWarpThreads + t) * kSlotBytes;
     const int begin = own.begin / kInWord, end = static_cast<int>(tiles_of(own.end, kInWord));
-    const int word = across * cuda::kUnitWords + t % 4;  // of the first two; of the others, four on
+    const int word = across * cuda::kUnitWords + t % 4;  // of the slot's first two words; the other two are four words further
     const bool first = word >= begin && word < end, last = word + 4 >= begin && word + 4 < end;
     if (first && last) return send_slot(to + at, from + at);
     const int half = kSlotBytes / 2;
@@ -120,7 +121,7 @@ GRAPHRUN_DEVICE void put(const Order& order, char* to, int row, int k, const T (
   order.template store<n>(to, row, k, Order::pack(x));
 }
 
-// The block's part of a tensor.
+// Stores the block's part of a tensor.
 template <class Order, class T>
 GRAPHRUN_DEVICE void put_own(const T* from, const Part& part, int all_rows, int columns, char* to) {
   const Order order(part.rows(all_rows), columns);
@@ -130,7 +131,7 @@ GRAPHRUN_DEVICE void put_own(const T* from, const Part& part, int all_rows, int 
   });
 }
 
-// What the block has put into its memory, to the other blocks of its cluster: neighbours write neighbours.
+// Sends what the block stored in its shared memory to the other blocks of its cluster. Adjacent threads write adjacent words.
 template <class Order>
 GRAPHRUN_DEVICE void send_own(const Part& part, int all_rows, int columns, char* mine) {
   const int rows = part.rows(all_rows), rank = cuda::cluster_rank(), blocks = cuda::cluster_size();
@@ -138,12 +139,12 @@ GRAPHRUN_DEVICE void send_own(const Part& part, int all_rows, int columns, char*
   const Columns own(columns, part);
   const int slots = order.slots(own, rows);
   for (int e = cuda::thread_index(); e < slots * (blocks - 1); e += cuda::thread_count()) {
-    const int other = (rank + 1 + e / slots) % blocks;  // each begins with another
+    const int other = (rank + 1 + e / slots) % blocks;  // each block begins with a different one
     order.send(cuda::memory_of(other, mine), mine, own, e % slots);
   }
 }
 
-// All of the cluster's rows of a tensor, for this block alone.
+// Stores all of the cluster's rows of a tensor, for this block only.
 template <class Order, class T>
 GRAPHRUN_DEVICE void take_all(const T* from, const Part& part, int all_rows, int inner, char* to) {
   const Order order(part.rows(all_rows), inner);
@@ -154,7 +155,7 @@ GRAPHRUN_DEVICE void take_all(const T* from, const Part& part, int all_rows, int
   }
 }
 
-// What no row and no element of the summed axis fills stays zero.
+// Zeros the memory, so that padding of rows and of the summed axis is zero.
 GRAPHRUN_DEVICE void clear(char* memory, int bytes) {
   for (int w = cuda::thread_index(); w < bytes / 4; w += cuda::thread_count()) reinterpret_cast<unsigned*>(memory)[w] = 0;
 }

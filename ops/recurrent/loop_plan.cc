@@ -12,10 +12,10 @@ namespace graphrun {
 namespace {
 
 constexpr std::int64_t kColumnsTogether = loop::kColumnsTogether;
-// Fewer columns than these are not worth a block of a cluster: a tile of matrix units.
+// The fewest columns for a block of a cluster: one tile of the matrix units.
 constexpr std::int64_t kColumnsOfBlock = cuda::kUnitColumns;
 
-// A float32 product's, on a device that has matrix units; null: it is multiplied as it is.
+// How a float32 product is rounded on a device with matrix units; null if it is not rounded.
 const LoopPlan::RoundedForm* rounded_form(const ProductPart& part, bool matrix_units) {
   static constexpr LoopPlan::RoundedForm kTf32 = {"cuda::Tf32", "TF32", cuda::Tf32::kInWord},
                                          kBFloat16 = {"cuda::BFloat16", "bfloat16", cuda::BFloat16::kInWord};
@@ -28,7 +28,7 @@ const LoopPlan::RoundedForm* rounded_form(const ProductPart& part, bool matrix_u
   return nullptr;
 }
 
-// Which instruction of a body makes what another reads, and whether at the step before.
+// The instruction of a body that computes an operand, and whether it did so in the previous step.
 struct Maker {
   std::size_t instruction, result;
   bool last_step;
@@ -39,7 +39,7 @@ std::optional<Maker> maker_of(const BoundScan& scan, std::size_t reader, std::si
   const auto memory = [&](const Storage& slot, int step) {
     return slot_memory(scan, static_cast<std::size_t>(slot.index), step);
   };
-  // The last that wrote there, at this step, 2, or the one before.
+  // Searches backwards for the last instruction that wrote there, in this step or the previous one.
   for (std::size_t back = 1; back < body.size() + 1; ++back) {
     const bool last_step = back > reader;
     const std::size_t i = last_step ? reader + body.size() - back : reader - back;
@@ -54,11 +54,12 @@ std::optional<Maker> maker_of(const BoundScan& scan, std::size_t reader, std::si
   return std::nullopt;
 }
 
-// Cycles in which a multiprocessor reads so many bytes of the device's memory, where all of them do so, and of its own.
+// The cycles that a multiprocessor takes to read that many bytes of the device's memory (while all others do so too), and of
+// shared memory.
 double cycles_of_memory(double bytes) { return bytes / 24; }
 double cycles_of_own(double bytes) { return bytes / 128; }
 
-// Fills a plan in.
+// Fills in a plan.
 class LoopPlanner {
  public:
   LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits);
@@ -120,8 +121,9 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
   GRAPHRUN_CHECK(plan_.workspace() <= LoopKernel::kWorkspace + graphrun::passed_bytes(scan), "what the blocks of a loop pass");
 }
 
-// The left factors that the loop computes itself and passes in the layout its products read. On a grid only matrix units take
-// them: rounded, they are at most half as large, and no block has to copy them to shared memory and rearrange them.
+// Finds the left factors that the loop computes itself and passes in the layout that its products read. On a grid, only
+// products on matrix units use this: rounded, the factors are at most half as large, and no block has to copy them to shared
+// memory and rearrange them.
 void LoopPlanner::find_passed(const BoundScan& scan) {
   plan_.passed.clear();
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
@@ -142,7 +144,7 @@ void LoopPlanner::find_passed(const BoundScan& scan) {
       const TensorView& made = scan.body.instructions[maker->instruction].outputs()[maker->result];
       if (from.rows != m.rows || from.columns != inner || made.dtype != m.product->dtype) continue;
       int& number = from.passes[maker->result];
-      // What two products round in different ways is passed as the first one reads it; the other reads it where it was made.
+      // If two products round a factor in different ways, it is passed as the first one reads it; the other reads the original.
       if (number >= 0 && plan_.members[plan_.passed[static_cast<std::size_t>(number)].reader].rounded != m.rounded) continue;
       if (number < 0) {
         number = static_cast<int>(plan_.passed.size());
@@ -155,8 +157,8 @@ void LoopPlanner::find_passed(const BoundScan& scan) {
   }
 }
 
-// The largest clusters whose blocks have tiles of columns for themselves, where they have room for all weights: a step's
-// barriers are then the cluster's alone. Unlike a grid's blocks, they need not all be on the device at once.
+// Chooses the largest clusters in which each block has tiles of columns of its own, if they have room for all weights. The
+// barriers of a step are then within a cluster, and clusters, unlike a grid's blocks, need not all be on the device at once.
 bool LoopPlanner::take_clusters(const BoundScan& scan, const ProgramLayout& layout) {
   if (!plan_.synchronizes() || plan_.members[0].rows == 0 || !has_rows_apart(scan, layout)) return false;
   plan_.in_clusters = true;
@@ -173,9 +175,9 @@ bool LoopPlanner::take_clusters(const BoundScan& scan, const ProgramLayout& layo
   return false;
 }
 
-// All blocks, as long as each has columns of its own: what is split further leaves less to compute between barriers.
-// With matrix units, parts of the rows have blocks of their own where that costs a step least: each reads fewer rows of what
-// others made, and has more columns of the weights.
+// Uses all blocks, as long as each has columns of its own: more parts would leave less to compute between barriers. With matrix
+// units, the rows are divided too if that makes a step cheaper: each block then reads fewer rows of what others computed, and
+// has more columns of the weights.
 void LoopPlanner::take_grid(const BoundScan& scan, const ProgramLayout& layout) {
   find_passed(scan);
   const std::int64_t most_columns = (widest_columns() + kColumnsTogether - 1) / kColumnsTogether;
@@ -214,13 +216,13 @@ std::int64_t LoopPlanner::widest_columns() const {
   return widest;
 }
 
-// About what a step's products take a block to read.
+// An estimate of the cycles that a block takes to read the factors of a step's products.
 double LoopPlanner::step_cycles() const {
   double cycles = 0;
   for (const LoopPlan::LoopMember& m : plan_.members) {
     if (m.product == nullptr || m.rounded == nullptr) continue;
     const std::int64_t row_tiles = plan_.row_tiles_of(m), column_tiles = plan_.column_tiles_of(m);
-    // How many times each is read.
+    // The number of times that each factor is read.
     const std::int64_t down = loop::tiles_of(row_tiles, loop::warp_rows_of(row_tiles));
     const std::int64_t across = loop::tiles_of(column_tiles, loop::warp_columns_of(column_tiles));
     std::int64_t left = 0;
@@ -234,8 +236,8 @@ double LoopPlanner::step_cycles() const {
   return cycles;
 }
 
-// What a block has in its memory, from its begin on: weights, of a cluster what is passed, the piece of left factors. On a grid
-// what is passed is in the device's memory, for each part of the rows.
+// The layout of shared memory: weights, in clusters the passed factors, then the piece of left factors. On a grid, passed
+// factors are in the device's memory, for each part of the rows.
 void LoopPlanner::place() {
   plan_.piece_at = plan_.piece_bytes = 0, plan_.deep = 0;
   place_passed();
@@ -260,12 +262,12 @@ void LoopPlanner::place_passed() {
   }
 }
 
-// Whether a left factor is brought piece by piece.
+// Whether a left factor is staged piece by piece.
 bool LoopPlanner::stages(const LoopPlan::LoopMember& m) const {
   return std::any_of(m.reads_passed.begin(), m.reads_passed.end(), [](int p) { return p < 0; });
 }
 
-// Of the left factors, that a product cannot do without.
+// The smallest piece of left factors with which a product can run.
 std::size_t LoopPlanner::least_piece(const LoopPlan::LoopMember& m) const {
   if (m.rounded == nullptr) {
     if (!stages(m)) return 0;
@@ -289,7 +291,7 @@ std::size_t LoopPlanner::weight_bytes(const LoopPlan::LoopMember& m) const {
   return static_cast<std::size_t>(round_up(bytes, 16));
 }
 
-// Weights that fit next to everything else, in the order of their products.
+// Places the weights that fit next to everything else, in the order of their products.
 void LoopPlanner::place_weights() {
   const std::size_t behind = plan_.in_clusters ? plan_.passed_bytes : 0;
   for (const LoopPlan::LoopMember& m : plan_.members) {
@@ -305,10 +307,10 @@ void LoopPlanner::place_weights() {
   }
 }
 
-// Of products on matrix units: the more the piece holds, the fewer times the block's threads wait for each other.
+// Enlarges the piece for products on matrix units: the more it holds, the fewer barriers a block needs.
 void LoopPlanner::deepen_piece() {
   const auto room = static_cast<std::int64_t>(limits_.shared) - static_cast<std::int64_t>(plan_.piece_at);
-  const std::int64_t sums = plan_.threads * loop::kSumBytes;  // of a tile
+  const std::int64_t sums = plan_.threads * loop::kSumBytes;  // bytes of one tile's sums
   std::int64_t most = 0;
   for (const LoopPlan::LoopMember& m : plan_.members) {
     if (m.rounded == nullptr) continue;
@@ -347,7 +349,7 @@ std::size_t ProductPart::passed_bytes() const {
   return static_cast<std::size_t>(most);
 }
 
-// Of the block with the most.
+// The number in the block that has the most.
 std::int64_t LoopPlan::columns_of(const LoopMember& m) const {
   return (round_up(m.columns, kColumnsTogether) / kColumnsTogether + column_parts - 1) / column_parts * kColumnsTogether;
 }

@@ -1,12 +1,12 @@
-// How a loop runs as one launch on a device, as plain data: what each instruction is, who has which rows and columns, what
-// stays in a block's memory and what blocks pass to each other. The text of the kernel follows from it:
+// The plan of a loop that runs as one launch on a device, as plain data: the form of each instruction, the rows and columns of
+// each block, what stays in shared memory and what blocks pass to each other. The text of the kernel follows from it:
 // ops/recurrent/loop_text.h.
 //
-// There are two ways to share the work. On a grid, all blocks share the columns of every result, or those of each part of the
-// rows do, each with its part of the weights in its own memory, and all of them wait at a barrier where one reads what others
-// made; left factors of matrix units pass through the device's memory. In clusters, where all weights fit those of one cluster:
-// each cluster has rows of its own, its blocks share the columns and pass the products' left factors to each other's memory,
-// and no cluster waits for another.
+// There are two ways to divide the work. On a grid, all blocks (or, if the rows are divided, the blocks of each part) share the
+// columns of every result. Each block keeps its part of the weights in shared memory, and all blocks wait at a barrier before
+// one reads what others computed; left factors for matrix units pass through the device's memory. In clusters, which require
+// that all weights fit into the shared memory of one cluster, each cluster has rows of its own. Its blocks share the columns
+// and write the products' left factors to each other's shared memory; no cluster waits for another.
 #pragma once
 
 #include <algorithm>
@@ -22,89 +22,89 @@
 namespace graphrun {
 
 struct LoopPlan {
-  // What a product's factors are rounded to.
+  // The type to which a product's factors are rounded.
   struct RoundedForm {
-    const char* type;  // of runtime/cuda/matrix_units.h
+    const char* type;  // from runtime/cuda/matrix_units.h
     const char* name;
     int in_word;
   };
 
   // An instruction of the body.
   struct LoopMember {
-    std::string name;                        // of its first result
+    std::string name;                        // name of its first result
     std::vector<std::string> operand_names;  // inputs, then outputs
-    std::vector<Location> equations;         // what it came from; of pointwise work its code knows
-    std::size_t place = 0;                   // of its first operand, in LoopRun::places
+    std::vector<Location> equations;         // of the equations that it came from; for pointwise work, `code` has them
+    std::size_t place = 0;                   // index of its first operand in LoopRun::places
     std::size_t inputs = 0, outputs = 0;
     std::int64_t rows = 0, columns = 0;
-    std::int64_t resident = -1;  // of a product: where its weights are in a block's memory; -1: they stay in the device's
-    const ProductPart* product = nullptr;      // of these four one,
-    const PointwisePart* pointwise = nullptr;  // or none:
+    std::int64_t resident = -1;                // for a product: position of its weights in shared memory; -1: not there
+    const ProductPart* product = nullptr;      // one of these three,
+    const PointwisePart* pointwise = nullptr;  // or none for a copy
     const ElementPart* element = nullptr;
-    DType copied = DType::kFloat32;        // a copy
-    bool waits = false;                    // whether blocks wait for each other before it
-    const RoundedForm* rounded = nullptr;  // of a product on matrix units
-    // By left factor: which of `passed` it is, or -1, and whether it is the last step's.
+    DType copied = DType::kFloat32;        // the type of a copy
+    bool waits = false;                    // there is a barrier before it
+    const RoundedForm* rounded = nullptr;  // for a product on matrix units
+    // By left factor: its index in `passed`, or -1, and whether it is the value of the previous step.
     std::vector<int> reads_passed;
     std::vector<char> of_last_step;
-    std::vector<int> passes;  // by result: which of `passed` it is, or -1
+    std::vector<int> passes;  // by result: its index in `passed`, or -1
   };
   // A product's left factor that blocks pass to each other.
   struct Passed {
-    std::size_t maker = 0, result = 0;  // whose result it is
+    std::size_t maker = 0, result = 0;  // the instruction and result
     std::size_t reader = 0;             // a product that reads it
     std::int64_t inner = 0;
-    std::int64_t begins_at = -1;    // the place of what the first step reads, where a step reads the last one's; else -1
-    std::size_t at = 0, bytes = 0;  // where the two of them are in a block's memory, or of a grid's workspace; of one
+    std::int64_t begins_at = -1;    // if a step reads the previous one's value: the place that the first step reads; or -1
+    std::size_t at = 0, bytes = 0;  // position of its two buffers in shared memory or a grid's workspace; size of one
   };
 
   std::int64_t steps = 0;
   bool reverse = false;
-  std::vector<LoopMember> members;  // in their order
-  std::size_t places = 0;           // operands of all members
+  std::vector<LoopMember> members;  // in order
+  std::size_t places = 0;           // number of operands of all members
   std::vector<Passed> passed;
   bool in_clusters = false;
-  std::int64_t column_parts = 1, row_parts = 1;  // blocks that share columns; clusters or parts of a grid, that share rows
+  std::int64_t column_parts = 1, row_parts = 1;  // blocks that share columns; clusters, or parts of a grid's rows
   int threads = 1;
-  std::size_t passed_bytes = 0;  // of what is passed, of each part of the rows
-  std::size_t piece_at = 0;      // where the piece of the left factors is in a block's memory: behind the weights
+  std::size_t passed_bytes = 0;  // size of all passed factors, for each part of the rows
+  std::size_t piece_at = 0;      // position of the piece of left factors in shared memory, after the weights
   std::size_t piece_bytes = 0;
-  // How many tiles of a product's summed axis that piece holds, and of how many tiles of results all threads' sums, where
-  // products run on matrix units.
+  // For products on matrix units: the number of tiles of the summed axis in that piece, and the number of tiles of results
+  // whose sums (of all threads) it holds.
   std::int64_t deep = 0, sums = 0;
-  std::size_t most_shared = 0;  // that a block can have
+  std::size_t most_shared = 0;  // the shared memory that a block can have
 
-  // Where the device has no room for what a block needs besides the weights.
+  // Present if shared memory is too small for what a block needs besides the weights.
   Obstacle obstacle() const { return memory_obstacle(shared(), most_shared); }
   bool fits() const { return !obstacle(); }
   std::int64_t blocks() const { return column_parts * row_parts; }
-  // Blocks of a cluster; 1: all blocks share the columns.
+  // The number of blocks in a cluster; 1 for a grid.
   int cluster() const { return in_clusters ? static_cast<int>(column_parts) : 1; }
-  // In how many parts the blocks of a grid share out rows.
+  // The number of parts into which a grid divides the rows.
   std::int64_t grid_row_parts() const { return in_clusters ? 1 : row_parts; }
-  // Whether blocks wait for each other at all, and so must be on the device at once.
+  // Whether there are barriers, so that all blocks must be on the device at once.
   bool synchronizes() const {
     return std::any_of(members.begin(), members.end(), [](const LoopMember& m) { return m.waits; });
   }
-  // Whether all weights stay in the blocks' memory.
+  // Whether all weights stay in shared memory.
   bool keeps_weights() const {
     return std::all_of(members.begin(), members.end(),
                        [](const LoopMember& m) { return m.product == nullptr || m.resident >= 0; });
   }
   std::size_t shared() const { return piece_at + piece_bytes; }
-  // On a grid, what is passed is there, behind what the blocks synchronize on.
+  // On a grid, passed factors are in the workspace, after the memory for barriers.
   std::size_t workspace() const {
     return LoopKernel::kWorkspace + (in_clusters ? 0 : static_cast<std::size_t>(row_parts) * passed_bytes);
   }
-  // Rows of a member that a block has at most, and columns.
+  // The largest number of rows and columns of a member in one block.
   std::int64_t rows_of(const LoopMember& m) const { return (m.rows + row_parts - 1) / row_parts; }
   std::int64_t columns_of(const LoopMember& m) const;
-  // Tiles of a product's results that a block has at most, on matrix units.
+  // The largest number of tiles of a product's results in one block, on matrix units.
   std::int64_t row_tiles_of(const LoopMember& product) const;
   std::int64_t column_tiles_of(const LoopMember& product) const;
 };
 
-// Every instruction of the body has a part that can be shared by columns, or is a copy.
+// Requires that every instruction of the body has a part that can be divided by columns, or is a copy.
 LoopPlan plan_loop(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits);
 
 }  // namespace graphrun

@@ -1,8 +1,9 @@
-// Products of a loop on the device's matrix units: factors are rounded as they come into the block's memory, sums are made in
-// float32. For the text of generated kernels, and for the host, which tells how much memory they take.
+// Products of a loop on the device's matrix units: factors are rounded when they are copied to shared memory, and sums are
+// float32. For the text of generated kernels, and for the host, which computes how much memory they take.
 //
-// Both factors stand there in the order in which the threads of a warp read them (runtime/cuda/matrix_units.h): a tile of a
-// left factor is 32 times four words, one of a right factor 32 times two, with zeros where a matrix ends within it.
+// There, both factors are stored in the order in which the threads of a warp read them (runtime/cuda/matrix_units.h): a tile of
+// a left factor is 32 times four words, a tile of a right factor 32 times two. The last tiles of a matrix are padded with
+// zeros.
 #pragma once
 
 #include "ops/recurrent/loop_device.h"
@@ -10,22 +11,22 @@
 
 namespace graphrun::loop {
 
-constexpr int kLeftWords = 4, kRightWords = 2;  // of a tile, a thread's
+constexpr int kLeftWords = 4, kRightWords = 2;  // words of a tile per thread
 constexpr std::int64_t kLeftTileBytes = cuda::kWarpThreads * kLeftWords * sizeof(unsigned),
                        kRightTileBytes = cuda::kWarpThreads * kRightWords * sizeof(unsigned);
 
 GRAPHRUN_DEVICE constexpr std::int64_t tiles_of(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
-// Of the summed axis.
+// The number of tiles along the summed axis.
 GRAPHRUN_DEVICE constexpr std::int64_t tiles_deep(std::int64_t inner, int in_word) {
   return tiles_of(inner, cuda::kUnitWords * in_word);
 }
 
-// Of a left factor.
+// The size of a left factor.
 GRAPHRUN_DEVICE constexpr std::int64_t rounded_left_bytes(std::int64_t rows, std::int64_t inner, int in_word) {
   return tiles_of(rows, cuda::kUnitRows) * tiles_deep(inner, in_word) * kLeftTileBytes;
 }
 
-// The word of numbers k and those after it; beyond `inner` there are zeros.
+// The word that contains numbers k and following; beyond `inner` there are zeros.
 template <class Form>
 GRAPHRUN_DEVICE unsigned word_at(const float* from, std::int64_t stride, int k, int inner) {
   float x[Form::kInWord];
@@ -34,8 +35,8 @@ GRAPHRUN_DEVICE unsigned word_at(const float* from, std::int64_t stride, int k, 
   return Form::word(x);
 }
 
-// Word `which` of thread t's part of a right factor's tile: columns count from the block's first, those of several results one
-// after the other.
+// Word `which` of thread t's part of a right factor's tile. Columns are counted from the block's first, one result after the
+// other.
 template <class Form, int terms, int groups>
 GRAPHRUN_DEVICE unsigned right_word(const Product<float, terms, groups>& p, const Columns& own, int term, int column_tile,
                                     int deep_tile, int t, int which) {
@@ -48,7 +49,7 @@ GRAPHRUN_DEVICE unsigned right_word(const Product<float, terms, groups>& p, cons
                        : word_at<Form>(b + at, p.columns, k, inner);
 }
 
-// Brings the block's columns of all factors into its own memory: [term, column tile, tile of the summed axis] tiles.
+// Copies the block's columns of all factors to shared memory: [term, column tile, tile of the summed axis] tiles.
 template <class Form, int terms, int groups>
 GRAPHRUN_DEVICE void bring_rounded(const Product<float, terms, groups>& p, unsigned* to) {
   const Columns own(p.columns, p.part);
@@ -64,44 +65,44 @@ GRAPHRUN_DEVICE void bring_rounded(const Product<float, terms, groups>& p, unsig
   }
 }
 
-// Where a word of a left factor's row stands, of `deep` tiles of its summed axis.
+// The position of a word of a left factor's row, if there are `deep` tiles along the summed axis.
 GRAPHRUN_DEVICE constexpr int left_word_at(int row, int word, int deep) {
   const int tile = row / cuda::kUnitRows * deep + word / cuda::kUnitWords, t = row % 8 * 4 + word % 4;
   const int which = row % cuda::kUnitRows / 8 + word % cuda::kUnitWords / 4 * 2;
   return (tile * cuda::kWarpThreads + t) * kLeftWords + which;
 }
 
-// Rows of a left factor, `deep` tiles of its summed axis from `first` on, into `piece`: [row tile, deep] tiles.
+// Copies rows of a left factor, `deep` tiles along its summed axis from `first` on, to `piece`: [row tile, deep] tiles.
 template <class Form>
 GRAPHRUN_DEVICE void stage(const float* a, int rows, int inner, int first, int deep, unsigned* piece) {
   const int across = deep * cuda::kUnitWords, padded = static_cast<int>(tiles_of(rows, cuda::kUnitRows)) * cuda::kUnitRows;
   for (int e = cuda::thread_index(); e < padded * across; e += cuda::thread_count()) {
-    const int row = e / across, word = e % across;  // neighbours read neighbours
+    const int row = e / across, word = e % across;  // adjacent threads read adjacent elements
     const int k = (first * cuda::kUnitWords + word) * Form::kInWord;
     piece[left_word_at(row, word, deep)] =
         row < rows ? word_at<Form>(a + static_cast<std::int64_t>(row) * inner, 1, k, inner) : 0;
   }
 }
 
-// Rows of tiles and columns of tiles that a warp sums up at a time: the more, the fewer times it reads a tile.
+// Rows and columns of tiles that a warp computes at a time: the more, the fewer times it reads a tile.
 constexpr int kMostWarpRows = 2, kMostWarpColumns = 8;
 GRAPHRUN_DEVICE constexpr int warp_rows_of(std::int64_t row_tiles) { return row_tiles > 1 ? kMostWarpRows : 1; }
 GRAPHRUN_DEVICE constexpr int warp_columns_of(std::int64_t column_tiles) {
   return column_tiles > kMostWarpColumns / 2 ? kMostWarpColumns : kMostWarpColumns / 2;
 }
-// Bytes of a tile's sums in a thread.
+// Bytes of a tile's sums per thread.
 constexpr std::int64_t kSumBytes = 4 * sizeof(float);
 
-// What of a product's tiles of results a warp has, `warp_rows` by `warp_columns` of them at a time. Where there is less of
-// that than there are warps, several warps share it, each its tiles of the summed axis.
+// How warps divide the tiles of a product's results. An item is up to `warp_rows` by `warp_columns` tiles. If there are fewer
+// items than warps, several warps share an item and divide the tiles of its summed axis.
 struct Warps {
-  int row_tiles, column_tiles, rows, columns;  // tiles of the block's results, and of a warp's
-  int items, sharing, together;                // of such parts, how many warps share one, how many are made at a time
-  int warp, thread;                            // which of the block's warps it is, and which thread of the warp
+  int row_tiles, column_tiles, rows, columns;  // tiles of the block's results, and of an item
+  int items, sharing, together;                // number of items; warps that share one; items computed at a time
+  int warp, thread;                            // the warp's number in the block, the thread's in the warp
   GRAPHRUN_DEVICE Warps(int all_rows, int width, int warp_rows, int warp_columns) {
     row_tiles = static_cast<int>(tiles_of(all_rows, cuda::kUnitRows));
     column_tiles = static_cast<int>(tiles_of(width, cuda::kUnitColumns));
-    // As equal as they come.
+    // Make the items as equal as possible.
     const int across = static_cast<int>(tiles_of(column_tiles, warp_columns));
     const int down = static_cast<int>(tiles_of(row_tiles, warp_rows));
     rows = down == 0 ? 0 : static_cast<int>(tiles_of(row_tiles, down));
@@ -112,13 +113,13 @@ struct Warps {
     together = warps / sharing;
     warp = cuda::thread_index() / cuda::kWarpThreads, thread = cuda::thread_index() % cuda::kWarpThreads;
   }
-  // The first of a part's tiles.
+  // The first tile of an item.
   GRAPHRUN_DEVICE int row_of(int item) const { return item / static_cast<int>(tiles_of(column_tiles, columns)) * rows; }
   GRAPHRUN_DEVICE int column_of(int item) const { return item % static_cast<int>(tiles_of(column_tiles, columns)) * columns; }
 };
 
-// Adds to the warp's sums what `deep` tiles of one term's summed axis, from `begin` on, give; left tiles stand in `rows`,
-// [row tile, deep]. Tiles beyond the last are the last one again, and go nowhere.
+// Adds `deep` tiles of one term's summed axis to the warp's sums; the left tiles are in `rows`, [row tile, deep]. Indices of
+// tiles beyond the last mean the last one again; those sums are discarded.
 template <class Form, int warp_rows, int warp_columns, class Right>
 GRAPHRUN_DEVICE void add_tiles(float (&sum)[warp_rows][warp_columns][4], const Warps& w, int item, const unsigned* rows,
                                int deep, const Right& right) {
@@ -143,11 +144,11 @@ GRAPHRUN_DEVICE void add_tiles(float (&sum)[warp_rows][warp_columns][4], const W
   }
 }
 
-// Of warps that share a part, which one adds up what all of them have of its k-th tile.
+// Whether, of the warps that share an item, this one adds up their sums of the item's k-th tile.
 GRAPHRUN_DEVICE bool has_sum(const Warps& w, int k) { return k % w.sharing == w.warp % w.sharing; }
 
-// Adds up what warps that share a part have of it, `most` tiles at a time, in the order of the warps; of each tile one of them
-// has the sum.
+// Adds up the sums of warps that share an item, `most` tiles at a time, in the order of the warps. For each tile, one of them
+// gets the total.
 template <int warp_rows, int warp_columns>
 GRAPHRUN_DEVICE void add_parts(float (&sum)[warp_rows][warp_columns][4], const Warps& w, bool works, unsigned* piece,
                                int most) {
@@ -157,7 +158,7 @@ GRAPHRUN_DEVICE void add_parts(float (&sum)[warp_rows][warp_columns][4], const W
     return parts + ((k * static_cast<std::int64_t>(cuda::thread_count()) + warp * cuda::kWarpThreads + w.thread) * 4);
   };
   for (int first = 0; first < warp_rows * warp_columns; first += most) {
-    cuda::barrier();  // what stood there has been read
+    cuda::barrier();  // the previous contents have been read
     GRAPHRUN_UNROLL
     for (int k = 0; k < warp_rows * warp_columns; ++k) {
       if (!works || k < first || k >= first + most) continue;
@@ -180,9 +181,9 @@ GRAPHRUN_DEVICE void add_parts(float (&sum)[warp_rows][warp_columns][4], const W
   }
 }
 
-// The block's columns of all results, `warp_rows` by `warp_columns` tiles a warp at a time; with `in_block` the right factors
-// are in the block's memory. `piece` holds `most_deep` tiles of the summed axis for every row, or `most_sums` tiles' sums of
-// every thread. The order of an element's sum depends on sizes alone.
+// Computes the block's columns of all results, `warp_rows` by `warp_columns` tiles per warp at a time. With `in_block`, the
+// right factors are in shared memory. `piece` has room for `most_deep` tiles of the summed axis for every row, or for the sums
+// of `most_sums` tiles of every thread. The order of an element's sum depends on sizes alone.
 template <class Form, int warp_rows, int warp_columns, bool in_block, int terms, int groups>
 GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, unsigned* piece, int most_deep, int most_sums) {
   const Columns own(p.columns, p.part);
@@ -200,7 +201,7 @@ GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, un
         const int deep = all_deep - begin < at_once ? all_deep - begin : at_once;
         const unsigned* rows = static_cast<const unsigned*>(p.passed[i]);
         if (rows == nullptr) {
-          cuda::barrier();  // what stood there has been read
+          cuda::barrier();  // the previous contents have been read
           stage<Form>(p.a[i], p.rows, p.inner[i], begin, deep, piece);
           cuda::barrier();
           rows = piece;

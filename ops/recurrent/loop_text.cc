@@ -52,11 +52,11 @@ class LoopPrinter {
   std::string multiply_text(std::size_t i) const;
   std::string work_text(std::size_t i) const;
   std::string element_step_text(std::size_t i) const;
-  // Where a step finds an operand.
+  // The address of an operand in a step.
   std::string address(std::size_t place, const std::string& type) const {
     return fmt::format("loop::address<{}>(arguments.places[{}], step)", type, place_names_[place]);
   }
-  // Where a step finds or puts what is passed: that of the step, or of the one before.
+  // The address of a passed factor: the value of this step, or of the previous one.
   std::string place_of_passed(std::size_t passed, bool of_last_step) const {
     return fmt::format("passing + arguments.passed_{0} + (step.number{1}) % 2 * arguments.bytes_{0}", passed_names_[passed],
                        of_last_step ? " + 1" : "");
@@ -69,11 +69,11 @@ class LoopPrinter {
 
   const LoopPlan& plan_;
   LoopText made_;
-  // By member, by what is passed, and by operand of all members.
+  // By member, by passed factor, and by operand of all members.
   std::vector<std::string> names_, passed_names_, place_names_;
 };
 
-// A member is called what its first result is, and an operand what its member does with it.
+// Names a member after its first result, and an operand after its member and its role there.
 void LoopPrinter::find_names() {
   Identifiers members, all;
   for (const LoopPlan::LoopMember& m : plan_.members) {
@@ -107,7 +107,7 @@ void LoopPrinter::lay_out_arguments() {
     if (m.pointwise == nullptr) continue;
     const DeviceCode& code = *m.pointwise->code;
     const Argument part = arguments.add_struct("of_" + names_[i], names_[i] + "_work::Arguments", code.arguments());
-    for (std::size_t k = 0; k < code.inputs(); ++k)  // addresses come with the step
+    for (std::size_t k = 0; k < code.inputs(); ++k)  // each step sets the addresses
       arguments.fix_address(ArgumentLayout::of_struct(part, code.input_argument(k)), nullptr);
     made_.members[i].part = part;
   }
@@ -236,7 +236,7 @@ std::string LoopPrinter::product_functions(Comments comments) const {
   return text;
 }
 
-// What a block does before its first step, and the steps.
+// The text of what a block does before its first step, and of the steps.
 std::string LoopPrinter::steps_text(Comments comments) const {
   std::string text =
       "GRAPHRUN_ENTRY(graphrun_@, Arguments) {\n  char* const shared = static_cast<char*>(cuda::shared_memory());\n";
@@ -323,7 +323,7 @@ std::string LoopPrinter::copy_text(std::size_t i) const {
                      address(m.place + 1, type), own_elements(i));
 }
 
-// Puts the block's part of a tensor of member i's sizes where it is passed.
+// The text that stores the block's part of a tensor of member i's sizes in the buffer of a passed factor.
 std::string LoopPrinter::put_text(std::size_t i, std::size_t passed, std::size_t place, bool of_last_step) const {
   const LoopPlan::Passed& p = plan_.passed[passed];
   const std::string type = device_type(plan_.members[p.reader].product->dtype);
@@ -331,7 +331,7 @@ std::string LoopPrinter::put_text(std::size_t i, std::size_t passed, std::size_t
                      place_of_passed(passed, of_last_step));
 }
 
-// In clusters: what a member has put, to the other blocks.
+// For clusters: the text that sends what a member stored to the other blocks.
 std::string LoopPrinter::sending_text(std::size_t i) const {
   std::string text;
   for (int p : plan_.members[i].passes) {
@@ -344,10 +344,10 @@ std::string LoopPrinter::sending_text(std::size_t i) const {
   return text;
 }
 
-// What the first step finds as the last one's.
+// The text that stores what the first step reads as the previous step's value.
 std::string LoopPrinter::first_step_text() const {
   std::string text;
-  if (!plan_.in_clusters) {  // where nothing was put, there are zeros
+  if (!plan_.in_clusters) {  // padding is zero
     for (std::size_t p = 0; p < plan_.passed.size(); ++p) {
       if (plan_.passed[p].begins_at < 0) continue;
       text += "  " + put_text(plan_.passed[p].maker, p, static_cast<std::size_t>(plan_.passed[p].begins_at), true);

@@ -1,6 +1,6 @@
-// The text of a kernel that runs all steps of a scan as one launch, and what that launch brings, from its plan
-// (ops/recurrent/loop_plan.h). What is part of the text: the instructions, their order and types, where blocks wait and what
-// they pass, and of products on matrix units how many tiles a warp has at a time; sizes come with the launch.
+// The text of a kernel that runs all steps of a scan as one launch, and the arguments of the launch, from its plan
+// (ops/recurrent/loop_plan.h). The text contains the instructions, their order and types, the barriers, what blocks pass and,
+// for products on matrix units, how many tiles a warp computes at a time. Sizes are arguments.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 namespace graphrun {
 
 struct LoopText : DeviceText {
-  // What a launch brings, and which of it the plan does not know: where the operands are, what blocks synchronize on.
+  // The arguments of a launch, and those that the plan does not know: the addresses of operands, the memory for barriers.
   ArgumentLayout arguments;
   Argument places, counter;
   Argument fault;  // where faults are recorded, if `records_faults`
   bool records_faults = false;
   struct MemberArguments {
-    Argument part, wide;  // of pointwise work: its code's arguments; whether packs of four are aligned
-    // Of what makes each element by itself, and what a fault names it by.
+    Argument part, wide;  // for pointwise work: the arguments of its code; whether packs of four are aligned
+    // For an instruction that computes elements independently: its text, and its name in a fault.
     std::optional<ElementText> element = std::nullopt;
     Argument node = {};
   };
@@ -28,7 +28,7 @@ struct LoopText : DeviceText {
 };
 
 LoopText loop_text(const LoopPlan& plan);
-// That text with comments that quote the equations.
+// The same text with comments that quote the equations.
 std::string commented_loop_text(const LoopPlan& plan);
 
 }  // namespace graphrun

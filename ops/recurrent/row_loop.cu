@@ -1,4 +1,4 @@
-// Loops by rows on CUDA: all steps of a scan no row of which reads another, as one launch.
+// Loops by rows on CUDA: all steps of a scan in which no row reads another, as one launch.
 #include "ops/generated/device_launch.h"
 #include "ops/recurrent/launches.h"
 #include "ops/recurrent/row_loop_device.h"
@@ -7,7 +7,7 @@
 namespace graphrun {
 namespace {
 
-static_assert(sizeof(IndexFault) == sizeof(loop::FaultPlace));  // one is put where the other is read
+static_assert(sizeof(IndexFault) == sizeof(loop::FaultPlace));  // the device writes one, the host reads the other
 
 class DeviceRowLoop : public LoopKernel {
  public:

@@ -1,4 +1,4 @@
-// What a loop is made of whose blocks have rows of their own (ops/recurrent/row_loop_plan.h). For the text of generated
+// The building blocks of a loop whose blocks have rows of their own (ops/recurrent/row_loop_plan.h). For the text of generated
 // kernels.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace graphrun::loop {
 
-// A column of [outer, n, inner], as the element of its result without n.
+// The column of [outer, n, inner] that is reduced to element e of the result.
 struct ReducedColumn {
   AxisView view;
   std::int64_t result, n;

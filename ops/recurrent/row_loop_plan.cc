@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMostThreads = 256;
 
-// How many elements one thread goes through for one of a part's results.
+// The number of elements that one thread reads for one element of a part's result.
 std::int64_t depth_of(const LoopPart& part) {
   return in_each_case(
       part, [](const PointwisePart&) { return std::int64_t{0}; }, [](const ElementPart&) { return std::int64_t{0}; },
@@ -31,10 +31,10 @@ bool may_lack_inputs(const LoopPart& part) {
       [](const ElementPart&) { return false; }, [](const ProductPart&) { return false; });
 }
 
-// What keeps an instruction from being part of such a kernel.
+// The reason why an instruction cannot be part of such a kernel.
 Obstacle obstacle_of(const BoundInstruction& bound) {
   using Kind = Obstacle::Kind;
-  constexpr std::int64_t kDeepest = 1024;  // more of one element is worth more than one thread
+  constexpr std::int64_t kDeepest = 1024;  // a longer reduction should use more than one thread
   const Instruction& source = *bound.source;
   if (source.kind == Instruction::Kind::kCopy) return {};
   if (bound.scan) return {Kind::kLoopInside, &source};
@@ -47,15 +47,15 @@ Obstacle obstacle_of(const BoundInstruction& bound) {
   return Obstacle::beyond(Kind::kDeep, static_cast<double>(depth_of(*part)), double{kDeepest}, &source);
 }
 
-// Gives every operand its place.
+// Assigns a place to every operand.
 class RowPlaces {
  public:
   RowPlaces(const BoundScan& scan, const RowSharing& sharing, RowLoopPlan& plan) : scan_(scan), plan_(plan) {
     place_own(sharing);
   }
 
-  // Of the instruction whose first operand is the `first` of all: one place for each slot that is used, whoever uses it, since
-  // a launch brings only so many bytes.
+  // The operands of an instruction; `first` is the index of its first operand among all. Each slot has one place, however many
+  // instructions use it, because the arguments of a launch are limited.
   std::vector<RowLoopPlan::RowLoopOperand> of(const BoundInstruction& bound, std::size_t first) {
     std::vector<RowLoopPlan::RowLoopOperand> operands;
     for (std::size_t o = 0; o < bound.operands.size(); ++o) {
@@ -75,8 +75,8 @@ class RowPlaces {
   }
 
  private:
-  // Of all that a step makes: blocks never wait for each other, and values that take turns in the same bytes of the arena are
-  // not cut at the same places.
+  // Gives everything that a step computes a place in the block's own memory. The arena will not do: blocks never wait for each
+  // other, and values that share its bytes are divided at different positions.
   void place_own(const RowSharing& sharing) {
     std::vector<std::int64_t> bytes(sharing.of_each.size());
     for (const BoundInstruction& bound : scan_.body.instructions) {
@@ -103,14 +103,14 @@ class RowPlaces {
 
   const BoundScan& scan_;
   RowLoopPlan& plan_;
-  std::map<std::int32_t, std::size_t> place_of_slot_;  // in the plan's places
+  std::map<std::int32_t, std::size_t> place_of_slot_;  // by slot: index in the plan's places
   std::vector<RowLoopPlan::RowLoopOperand> own_;       // by block of the body
 };
 
 }  // namespace
 
 Obstacle row_loop_obstacle(const BoundScan& scan, const RowSharing& sharing) {
-  constexpr double kMostOfRow = 1 << 16;  // more work for a row is worth more than one block
+  constexpr double kMostOfRow = 1 << 16;  // more work per row should use more than one block
   const double of_row = sharing.operations / static_cast<double>(sharing.rows);
   if (const Obstacle much = Obstacle::beyond(Obstacle::Kind::kMuchOfRow, of_row, kMostOfRow)) return much;
   for (const BoundInstruction& bound : scan.body.instructions) {
@@ -125,7 +125,7 @@ RowLoopPlan plan_row_loop(const BoundScan& scan, const RowSharing& sharing, cons
   plan.blocks = std::min<std::int64_t>(plan.rows, limits.multiprocessors);
   RowPlaces places(scan, sharing, plan);
   std::int64_t widest = 1;
-  std::size_t operands = 0;  // of all instructions so far
+  std::size_t operands = 0;  // number of operands of all instructions so far
   for (std::size_t i = 0; i < scan.body.instructions.size(); ++i) {
     const BoundInstruction& bound = scan.body.instructions[i];
     RowLoopPlan::RowLoopMember member;

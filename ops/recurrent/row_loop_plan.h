@@ -1,5 +1,5 @@
-// How a loop runs as one launch where no row of the batch ever reads another, as in a CRF, as plain data: every block has rows
-// of its own, goes through all steps by itself and keeps what a step makes in its own memory. The text of the kernel follows
+// The plan of a loop that runs as one launch if no row of the batch ever reads another, as in a CRF, as plain data. Every block
+// has rows of its own, runs all steps by itself and keeps what a step computes in shared memory. The text of the kernel follows
 // from it: ops/recurrent/row_loop_text.h.
 #pragma once
 
@@ -18,36 +18,36 @@ namespace graphrun {
 struct RowLoopPlan {
   struct RowLoopOperand {
     DType dtype = DType::kFloat32;
-    std::int64_t place = -1;  // in `places`; -1: it lies in the block's own memory:
+    std::int64_t place = -1;  // index in `places`; -1: it is in shared memory,
     std::int64_t at = 0;      // from this byte on
-    std::int64_t row = 0;     // bytes of a row; 0: each block makes all of it for itself
+    std::int64_t row = 0;     // bytes of a row; 0: each block computes all of it
   };
   // An instruction of the body.
   struct RowLoopMember {
-    std::string name;                 // of its first result
-    std::vector<Location> equations;  // what it came from; of pointwise work its code knows
+    std::string name;                 // name of its first result
+    std::vector<Location> equations;  // of the equations that it came from; for pointwise work, `code` has them
     std::size_t inputs = 0, outputs = 0;
     std::vector<RowLoopOperand> operands;  // inputs, then outputs
-    std::int64_t each = 0;                 // elements of a result in a row; of all of it, where every block makes it for itself
+    std::int64_t each = 0;                 // elements of a result per row, or in total if every block computes all of it
     bool of_each = false;
     std::shared_ptr<const LoopPart> part = nullptr;  // null: a copy
   };
 
   std::int64_t rows = 0, steps = 0;
   bool reverse = false;
-  std::vector<RowLoopMember> members;  // in their order
-  std::vector<std::size_t> places;     // which of LoopRun::places the launch brings
+  std::vector<RowLoopMember> members;  // in order
+  std::vector<std::size_t> places;     // the indices in LoopRun::places that the launch passes
   std::int64_t blocks = 1;
   int threads = 32;
-  std::size_t shared = 0, most_shared = 0;  // bytes that a block has, and can have
+  std::size_t shared = 0, most_shared = 0;  // bytes of shared memory that a block uses, and can have
 
-  // Where a block has no room for what a step makes of its rows.
+  // Present if shared memory is too small for what a step computes of a block's rows.
   Obstacle obstacle() const { return memory_obstacle(shared, most_shared); }
 };
 
-// What keeps a loop from being such a kernel: an instruction that is neither a part of one nor a copy, or too much work.
+// The reason why a loop cannot be such a kernel: an instruction that has no part and is no copy, or too much work.
 Obstacle row_loop_obstacle(const BoundScan& scan, const RowSharing& sharing);
-// Of a loop that nothing keeps from it.
+// Requires that there is no row_loop_obstacle.
 RowLoopPlan plan_row_loop(const BoundScan& scan, const RowSharing& sharing, const DeviceLimits& limits);
 
 }  // namespace graphrun

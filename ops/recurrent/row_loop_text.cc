@@ -11,7 +11,7 @@
 namespace graphrun {
 namespace {
 
-// What is made of code knows its inputs by their names.
+// The text for pointwise code, whose inputs keep their names.
 ElementText of_code(std::shared_ptr<const DeviceCode> code, ArgumentLayout arguments, std::vector<std::string> outputs) {
   ElementText made;
   made.arguments = std::move(arguments), made.outputs = std::move(outputs);
@@ -49,7 +49,7 @@ ElementText element_of(const ReductionPart& part, Comments comments) {
   return made;
 }
 
-// An element's sum goes through the terms and their positions in order.
+// The sum of an element runs over the terms and their positions in order.
 ElementText element_of(const ProductPart& part, Comments) {
   const std::vector<MatrixProduct>& products = part.group.products;
   std::size_t inputs = 0;
@@ -88,7 +88,7 @@ ElementText element_of(const RowLoopPlan::RowLoopMember& member, Comments commen
   return in_each_case(*member.part, [comments](const auto& part) { return element_of(part, comments); });
 }
 
-// Where an operand is at a step, such that its elements are found by their numbers in all rows.
+// The address of an operand in a step, offset so that elements are indexed by their position among all rows.
 std::string address_text(const RowLoopPlan::RowLoopMember& member, std::size_t operand) {
   const RowLoopPlan::RowLoopOperand& own = member.operands[operand];
   const char* const type = device_type(own.dtype);
@@ -97,7 +97,7 @@ std::string address_text(const RowLoopPlan::RowLoopMember& member, std::size_t o
   return fmt::format("loop::address<{}{}>(arguments.places[{}], step)", constant, type, own.place);
 }
 
-// What is printed: the text that is compiled, or that with comments.
+// Prints the text that is compiled, or the same with comments.
 class RowLoopPrinter {
  public:
   RowLoopPrinter(const RowLoopPlan& plan, Comments comments) : plan_(plan), comments_(comments) {
@@ -119,7 +119,7 @@ class RowLoopPrinter {
 
   const RowLoopPlan& plan_;
   const Comments comments_;
-  std::vector<std::string> names_;  // by member: that of its first result
+  std::vector<std::string> names_;  // by member: name of its first result
   RowLoopText made_;
 };
 

@@ -1,6 +1,5 @@
-// The text of a kernel that runs all steps of a scan as one launch whose blocks have rows of their own, and what that launch
-// brings, from its plan (ops/recurrent/row_loop_plan.h). Sizes come with the launch, but for those of what lies in a block's
-// memory.
+// The text of a kernel that runs all steps of a scan as one launch whose blocks have rows of their own, and the arguments of
+// the launch, from its plan (ops/recurrent/row_loop_plan.h). Sizes are arguments, except those of values in shared memory.
 #pragma once
 
 #include <string>
@@ -13,18 +12,18 @@
 namespace graphrun {
 
 struct RowLoopText : DeviceText {
-  // What a launch brings, and which of it is not known before: where the operands are, where faults are recorded.
+  // The arguments of a launch, and those that the plan does not know: the addresses of operands, where faults are recorded.
   ArgumentLayout arguments;
   Argument places, fault;
   struct RowMemberText {
     ElementText element;
-    Argument part, node;  // element's arguments; what a fault names the instruction by
+    Argument part, node;  // the element's arguments; the instruction's number in a fault
   };
   std::vector<RowMemberText> members;
 };
 
 RowLoopText row_loop_text(const RowLoopPlan& plan);
-// That text with comments that quote the equations.
+// The same text with comments that quote the equations.
 std::string commented_row_loop_text(const RowLoopPlan& plan);
 
 }  // namespace graphrun

@@ -43,15 +43,14 @@ OpDefinition position_op(const std::string& name, const std::string& what) {
   op.Access(ir::Access::kReduction)
       .Fold(ir::fold_named(name))
       .Doc("y = the position of the " + what +
-           " of x along axis, the first of equals, INT32. Positions from `lengths` on do not\n"
-           "count; over nothing it is 0.\n"
+           " of x along axis, INT32; the first among equals. Positions at or beyond `lengths`\n"
+           "do not count; without positions, y is 0.\n"
            "  x [..., n, ...] -> y [..., ...]\n"
            "  let: \"label = " +
            name + "(logits, axis=-1)\"")
       .Input("x", "[...] FLOAT or INT32")
-      .OptionalInput("lengths",
-                     "INT32: the number of positions along axis that count; its shape is that of x without axis, or leads it")
-      .Required("axis", AttributeKind::kInt, "the axis that goes")
+      .OptionalInput("lengths", kLengthsDoc)
+      .Required("axis", AttributeKind::kInt, "the axis to reduce")
       .OverSequence(over_leading_axes_with_axis())
       .Output("y")
       .Shape([](ir::InferContext& c) {

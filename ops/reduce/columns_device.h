@@ -14,7 +14,7 @@ GRAPHRUN_GLOBAL void columns_kernel(Body body, ColumnGrid grid, AxisView view, L
   body(Column(grid, view, lengths));
 }
 
-// Calls body(column) for every column of the view; its folds are of values of at most `value_bytes`.
+// Calls body(column) for every column of the view; the values that it folds have at most `value_bytes`.
 template <class Body>
 void for_columns(const KernelContext& c, const AxisView& view, const Lengths& lengths, std::size_t value_bytes,
                  const Body& body) {

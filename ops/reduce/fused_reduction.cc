@@ -63,7 +63,7 @@ Kernel bind_fused_reduction(const KernelRequest& request) {
 
 REGISTER_OP("fused_reduction", "reduce")
     .Doc(
-        "A program of pointwise ops over one shape, that of all inputs broadcast together. Its results are reduced along axes\n"
+        "A program of pointwise ops over one shape, to which all inputs are broadcast. Its results are reduced along axes\n"
         "as they are computed, by the rules of sum, mean, max, min, logsumexp, argmax or argmin.\n"
         "  fused_reduction(a, T; axis=(1), code=\"t0 = add(x0, x1); return max(t0), argmax(t0)\")")
     .VariadicInput("x", "[...] of any type: x0, x1, … of the code")
@@ -73,7 +73,7 @@ REGISTER_OP("fused_reduction", "reduce")
     .Access(ir::Access::kReduction)
     .Output("y")
     .Internal()
-    .NoGradient("made after differentiation")
+    .NoGradient("it is created after differentiation")
     .Shape(infer_fused_reduction);
 REGISTER_KERNEL("fused_reduction", kCpu, bind_fused_reduction);
 

@@ -19,7 +19,7 @@ struct FoldPart {
   std::shared_ptr<cuda::GeneratedKernel> kernel;
   ReductionArguments arguments;
   KernelFolds folds;
-  std::size_t first = 0;  // the node's result that the first of them makes
+  std::size_t first = 0;  // index of the first result of this kernel among the node's
 };
 
 REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
@@ -27,7 +27,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
   const Sizes work = sizes_of_work(request);
   const auto code = std::make_shared<const DeviceCode>(work, request.inputs, tile_steps(program, request), code_names(request));
   const std::size_t instructions = std::min(program.instructions.size(), request.origins.size());
-  const std::span<const Origin> origins = request.origins.subspan(instructions);  // of the folds
+  const std::span<const Origin> origins = request.origins.subspan(instructions);  // origins of the folds
   const AxisView view = reduced_view(*request.attributes, work);
   const ColumnGrid grid = column_grid(view);
   std::vector<FoldPart> parts;

@@ -74,8 +74,8 @@ ir::ValueId at_position(ir::GradientContext& c, const std::string& position) {
 OpDefinition extreme_op(const std::string& name, const std::string& what) {
   OpDefinition op = reduction(name,
                               "y = the " + what +
-                                  " of x over axis, or over all axes. Positions along axis from `lengths` on do\n"
-                                  "not count; over nothing it is 0. The gradient goes to the first of equals.\n"
+                                  " of x along axis, or over all axes. Positions at or beyond `lengths` do not\n"
+                                  "count; without positions, y is 0. The gradient goes to the first among equals.\n"
                                   "  x [..., n, ...] -> y [..., ...]\n"
                                   "  let: \"best = " +
                                   name + "(scores, axis=1)\"",
@@ -101,16 +101,16 @@ OpDefinition extreme_gradient_op(const std::string& name, const std::string& wha
       .Doc("The gradient of " + name + ": g at the first " + what +
            " along axis, 0 elsewhere.\n"
            "  x [..., n, ...], g [..., ...] -> d_x [..., n, ...]")
-      .Input("x", "[...] FLOAT: what was reduced")
-      .OptionalInput("lengths", "INT32: as " + name + " had them")
+      .Input("x", "[...] FLOAT: the operand that was reduced")
+      .OptionalInput("lengths", "INT32: those of " + name)
       .Input("g", "FLOAT: the gradient of the result, of its shape")
-      .Default("axis", AttributeKind::kInts, std::vector<std::int64_t>{}, "as " + name + " had it")
-      .Bool("keep", false, "as " + name + " had it")
+      .Default("axis", AttributeKind::kInts, std::vector<std::int64_t>{}, "that of " + name)
+      .Bool("keep", false, "that of " + name)
       .OverSequence(over_leading_axes_with_axis())
       .Output("d_x")
       .Internal()
       .Shape([](ir::InferContext& c) { c.outputs = {c.input(0)}; })
-      .NoGradient("made by differentiation, which is done once");
+      .NoGradient("it is the gradient of another op, and there are no second derivatives");
   return op;
 }
 

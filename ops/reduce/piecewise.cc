@@ -57,7 +57,7 @@ void join(FoldKind kind, const ReduceTask<T>& task) {
     case FoldKind::kMin: min_into(task); return;
     case FoldKind::kLogSumExp: logsumexp_into(task); return;
     case FoldKind::kArgMax:
-    case FoldKind::kArgMin: return;  // together with their values: Chunks::join_positions
+    case FoldKind::kArgMin: return;  // joined together with their values: Chunks::join_positions
   }
 }
 

@@ -51,7 +51,7 @@ void infer_reduction(ir::InferContext& c, Type result) {
       fail_of_two(*c.op, lengths.str());
     if (c.attributes->integers("axis").size() != 1) {
       throw ir::OpError("E0306 wrong-attribute", c.op->name + ": lengths count along one axis, and none is named",
-                        "help: say which: axis=0, for example");
+                        "help: name it, for example axis=0");
     }
     ir::check_lengths(c, 0, 1, axes.first);
   }
@@ -104,11 +104,10 @@ OpDefinition reduction(std::string name, std::string doc, std::string x) {
       .Fold(ir::fold_named(op.schema().name))
       .Doc(std::move(doc))
       .Input("x", std::move(x))
-      .OptionalInput("lengths",
-                     "INT32: the number of positions along axis that count; its shape is that of x without axis, or leads it")
+      .OptionalInput("lengths", kLengthsDoc)
       .Default("axis", AttributeKind::kInts, std::vector<std::int64_t>{},
-               "the axis that goes, or a list of neighbouring ones; absent: all")
-      .Bool("keep", false, "true: what goes stays as axes of size 1")
+               "the axis to reduce, or a list of adjacent axes; absent: all axes")
+      .Bool("keep", false, "true: reduced axes stay, with size 1")
       .OverSequence(over_leading_axes_with_axis())
       .Output("y");
   return op;

@@ -81,8 +81,8 @@ ir::ValueId counted(ir::GradientContext& c) {
 
 const OpRegistration sum_op =
     reduction("sum",
-              "y = sum of x over axis, or over all axes. BOOL is counted: the result is INT32. Positions along axis from\n"
-              "`lengths` on do not count; over nothing the sum is 0.\n"
+              "y = the sum of x along axis, or over all axes. BOOL is counted, with an INT32 result. Positions at or beyond\n"
+              "`lengths` do not count; without positions, y is 0.\n"
               "  x [..., n, ...] -> y [..., ...]\n"
               "  let: \"loss = sum(nll)\"    let: \"context = sum(expand(weights, axis=-1) * memory, axis=0)\"",
               "[...] FLOAT, INT32 or BOOL")
@@ -93,12 +93,13 @@ const OpRegistration sum_op =
 REGISTER_KERNEL("sum", kCpu, [](const KernelRequest& request) { return bind_sum(request, false); });
 
 const OpRegistration mean_op =
-    reduction("mean",
-              "y = sum of x over axis, or over all axes, divided by the number of elements that count. INT32 and BOOL give\n"
-              "FLOAT. Positions along axis from `lengths` on do not count; over nothing the mean is 0.\n"
-              "  x [..., n, ...] -> y [..., ...]\n"
-              "  let: \"summary = mean(annotations, axis=0, lengths=lengths)\"",
-              "[...] FLOAT, INT32 or BOOL")
+    reduction(
+        "mean",
+        "y = the mean of x along axis, or over all axes; FLOAT, also for INT32 and BOOL. Positions at or beyond `lengths` do\n"
+        "not count; without positions, y is 0.\n"
+        "  x [..., n, ...] -> y [..., ...]\n"
+        "  let: \"summary = mean(annotations, axis=0, lengths=lengths)\"",
+        "[...] FLOAT, INT32 or BOOL")
         .Shape([](ir::InferContext& c) { infer_reduction(c, Type::kFloat); })
         .Gradient([](ir::GradientContext& c) {
           if (c.needs()) c.set(0, spread(c, c.b.op("div", {c.g(), counted(c)})));

@@ -48,12 +48,12 @@ Kernel bind_sum_to(const KernelRequest& request) {
 
 REGISTER_OP("sum_to", "reduce")
     .Doc(
-        "y = x summed over the axes that broadcasting a value of this shape to that of x would add or stretch. The inverse of\n"
-        "broadcast_to, and its gradient.\n"
+        "y = x summed over the axes that broadcasting from `shape` to x's shape would add or stretch. The gradient of\n"
+        "broadcast_to.\n"
         "  x [time, batch, n] -> y [n], [batch, 1], …\n"
         "  let: \"db = sum_to(g, shape=[hidden])\"")
     .Input("x", "[...] FLOAT")
-    .Required("shape", AttributeKind::kShape, "the result's: its axes, from the last, are those of x or 1")
+    .Required("shape", AttributeKind::kShape, "the shape of the result: its axes, aligned at the last, are those of x or 1")
     .OverSequence([](ir::SequenceContext& c) -> std::vector<ir::ValueId> {
       // Extra leading axes are reduced to size 1 first, and dropped at the end.
       const Shape& shape = c.attributes.shape("shape");

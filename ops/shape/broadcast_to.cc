@@ -34,11 +34,11 @@ void broadcast_rows(const T* x, T* out, const Walk& loops, std::int64_t begin, s
 
 REGISTER_OP("broadcast_to", "shape")
     .Doc(
-        "y = x repeated along the axes that it lacks, or has with size 1.\n"
+        "y = x, repeated along the axes that it lacks or that have size 1.\n"
         "  x [batch, 1] -> y [time, batch, n]\n"
         "  let: \"row = broadcast_to(bias, shape=[batch, hidden])\"")
     .Input("x", "[...]")
-    .Required("shape", AttributeKind::kShape, "of the result: the axes of x, from the last, are the same or 1")
+    .Required("shape", AttributeKind::kShape, "the shape of the result: the axes of x, aligned at the last, are the same or 1")
     .OverSequence([](ir::SequenceContext& c) {
       const Shape& shape = c.attributes.shape("shape");
       return c.again({c.aligned(0, shape.size())}, {{"shape", c.with_steps(shape)}});

@@ -10,11 +10,11 @@ namespace {
 
 REGISTER_OP("reshape", "shape")
     .Doc(
-        "The elements of x in the same order, with another shape of equally many elements.\n"
+        "The elements of x, in the same order, in another shape with the same number of elements.\n"
         "  x [batch, 512] -> y [batch, 8, 64]\n"
         "  let: \"heads = reshape(x, shape=[batch, heads, width / heads])\"")
     .Input("x", "[...]")
-    .Required("shape", AttributeKind::kShape, "of the result")
+    .Required("shape", AttributeKind::kShape, "the shape of the result")
     .OverSequence([](ir::SequenceContext& c) {
       return c.again({c.sequence(0)}, {{"shape", c.with_steps(c.attributes.shape("shape"))}});
     })

@@ -8,8 +8,8 @@ namespace {
 
 REGISTER_OP("stop_gradient", "shape")
     .Doc(
-        "y = x, as a constant for differentiation: no gradient flows through y to x, so x is trained only through its other\n"
-        "readers. `graphrun gradcheck` keeps y constant too.\n"
+        "y = x, treated as a constant in differentiation: no gradient flows through y to x, so x is trained only through its\n"
+        "other readers. `graphrun gradcheck` keeps y constant too.\n"
         "  x [...] -> y of x's shape\n"
         "  let: \"target = stop_gradient(score)\"    let: \"rounded = x + stop_gradient(floor(x + 0.5) - x)\"")
     .Input("x", "[...]")
@@ -19,7 +19,7 @@ REGISTER_OP("stop_gradient", "shape")
     .Output("y")
     .View()
     .Shape([](ir::InferContext& c) { c.outputs = {c.input(0)}; })
-    .NoGradient("that is what it is for");
+    .NoGradient("that is its purpose");
 
 }  // namespace
 }  // namespace graphrun

@@ -80,12 +80,12 @@ void transpose(const T* x, T* out, const Walk& walk) {
 
 REGISTER_OP("transpose", "shape")
     .Doc(
-        "x with its axes in another order: axis k of the result is axis permutation[k] of x; without a permutation\n"
-        "the last two are swapped.\n"
+        "x with its axes permuted: axis k of the result is axis permutation[k] of x. Without a permutation, the last two axes\n"
+        "are swapped.\n"
         "  x [..., n, k] -> y [..., k, n]\n"
         "  let: \"logits = h @ transpose(E)\"    let: \"by_row = transpose(x, permutation=[1, 0, 2])\"")
     .Input("x", "[...]")
-    .Default("permutation", AttributeKind::kInts, std::vector<std::int64_t>{}, "each axis of x once, or absent")
+    .Default("permutation", AttributeKind::kInts, std::vector<std::int64_t>{}, "each axis of x once; absent: swap the last two")
     .OverSequence([](ir::SequenceContext& c) {
       std::vector<std::int64_t> order = {0};
       for (std::size_t axis : permutation_of(c.attributes, c.rank(0))) order.push_back(static_cast<std::int64_t>(axis) + 1);

@@ -65,9 +65,9 @@ Kernel bind_cast(const KernelRequest& request) {
 
 REGISTER_OP("cast", "pointwise")
     .Doc(
-        "y = x as another type. FLOAT to INT32 drops the fraction, gives the nearest number there is for one beyond its range, "
-        "and\n"
-        "0 for what is not a number; to BOOL: x != 0; BOOL to a number: 0 or 1.\n"
+        "y = x converted to another type. FLOAT to INT32 truncates toward zero, clamps to the range, and converts NaN to 0; "
+        "any\n"
+        "type to BOOL is x != 0; BOOL to a number is 0 or 1.\n"
         "  let: \"count = cast(words == 3, type='INT32')\"")
     .Input("x", "[...] of any type")
     .Required("type", AttributeKind::kString, kTypeDoc)

@@ -31,7 +31,7 @@ void* module_function(const Module& module) {
   const char* const why = dlerror();
   throw UserError(ExitCode::kRunFailed, module.code,
                   std::string(module.what) + " can't be loaded: " + (why ? why : "no reason given"),
-                  {"help: " + file + " belongs beside graphrun's own library; tools/build makes both",
+                  {"help: " + file + " belongs in the folder of graphrun's library; tools/build builds both",
                    std::string("help: ") + module.remedy});
 }
 

@@ -16,16 +16,19 @@ namespace {
 
 class Binder {
  public:
-  Binder(const Program& program, const SymbolValues& symbols, Target target, PackedWeightsStore& store)
+  Binder(const Program& program, const SymbolValues& symbols, Target target, PackedWeightsStore& store,
+         PackedWeightsStore* of_feeds)
       : program_(program),
         symbols_(symbols),
         target_(target),
         store_(store),
+        of_feeds_(of_feeds),
         workspaces_(program.regions.size()),
         variables_(program.regions.size()) {}
 
   BoundRegion bind_root();
   std::vector<PackedWeights*> take_packed() { return std::move(packed_); }
+  std::vector<PackedWeights*> take_packed_feeds() { return std::move(packed_feeds_); }
   const Workspaces& workspaces() const { return workspaces_; }
   std::size_t deepest() const { return deepest_; }
 
@@ -33,7 +36,8 @@ class Binder {
   // The contents of a region's slots.
   struct Slots {
     std::int32_t constant_begin = 0, constant_end = 0;  // slots that stay the same in every run until the scan ends
-    std::vector<std::int32_t> variables;  // by slot: the variable in it, if no run of the program writes that; else -1
+    // By slot: the variable or lasting feed in it, numbered as in PackedWeights, if no run of the program writes it; else -1.
+    std::vector<std::int32_t> variables;
   };
   BoundRegion bind_region(std::size_t index, std::size_t depth, const Slots& slots);
   Slots slots_of_body(const Instruction& scan, const std::vector<std::int32_t>& variables) const;
@@ -49,9 +53,10 @@ class Binder {
   const SymbolValues& symbols_;
   Target target_;
   PackedWeightsStore& store_;
+  PackedWeightsStore* of_feeds_;
   Workspaces workspaces_;
   std::vector<std::vector<std::int32_t>> variables_;  // by region and value; see Slots
-  std::vector<PackedWeights*> packed_;
+  std::vector<PackedWeights*> packed_, packed_feeds_;
   std::size_t deepest_ = 0;
 };
 
@@ -79,6 +84,10 @@ BoundRegion Binder::bind_root() {
   slots.variables.assign(static_cast<std::size_t>(program_.regions[0].slots), -1);
   for (std::size_t i = 0; i < program_.variables.size(); ++i) {
     if (!store_.written()[i]) slots.variables[i] = static_cast<std::int32_t>(i);
+  }
+  for (std::size_t i = 0; of_feeds_ != nullptr && i < program_.feeds.size(); ++i) {
+    const std::size_t slot = program_.variables.size() + i;
+    if (program_.feeds[i].lasting) slots.variables[slot] = static_cast<std::int32_t>(slot);
   }
   BoundRegion root = bind_region(0, 0, slots);
   keep_what_lasts(root, false);
@@ -226,8 +235,11 @@ void Binder::keep_what_lasts(BoundRegion& region, bool by_columns) {
       lasts &= from[k] >= 0;
     }
     if (!lasts) continue;
-    bound.packed = &store_.place(bound, std::move(from));
-    if (std::find(packed_.begin(), packed_.end(), bound.packed) == packed_.end()) packed_.push_back(bound.packed);
+    const auto variables_end = static_cast<std::int32_t>(program_.variables.size());
+    const bool of_feeds = std::any_of(from.begin(), from.end(), [&](std::int32_t v) { return v >= variables_end; });
+    bound.packed = &(of_feeds ? *of_feeds_ : store_).place(bound, std::move(from));
+    std::vector<PackedWeights*>& list = of_feeds ? packed_feeds_ : packed_;
+    if (std::find(list.begin(), list.end(), bound.packed) == list.end()) list.push_back(bound.packed);
     workspaces_[region.index][i] = {};
   }
 }
@@ -278,13 +290,15 @@ void number(BoundRegion& region, Binding& binding) {
 
 }  // namespace
 
-std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, PackedWeightsStore& store) {
+std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, PackedWeightsStore& store,
+                              PackedWeightsStore* of_feeds) {
   if (!target.device->is_cpu()) target.device->backend().use();  // kernels are made for it
   auto binding = std::make_unique<Binding>();
   binding->symbols = symbols;
-  Binder binder(program, binding->symbols, target, store);
+  Binder binder(program, binding->symbols, target, store, of_feeds);
   binding->root = binder.bind_root();
   binding->packed = binder.take_packed();
+  binding->packed_feeds = binder.take_packed_feeds();
   binding->layout = layout(program, binding->symbols, binder.workspaces());
   if (target.device->is_cpu()) {
     make_thread_groups(binding->root, binding->layout);

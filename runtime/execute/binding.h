@@ -22,15 +22,18 @@ struct Binding {
   ProgramLayout layout;
   std::vector<std::int64_t> scan_steps;           // space for the positions of nested scans, outermost first
   const void* base = nullptr;                     // the arena that the current addresses refer to
-  std::vector<PackedWeights*> packed;             // for all its instructions
+  std::vector<PackedWeights*> packed;             // for all its instructions, of variables alone
+  std::vector<PackedWeights*> packed_feeds;       // the same of lasting feeds
   std::vector<const BoundInstruction*> numbered;  // by number - 1
   std::int64_t most_steps = 0;                    // the largest of its scans
   std::unique_ptr<RecordedRuns> recorded;         // on a device only
 };
 
-// Makes the kernels and lays out the arena; data that kernels keep from run to run is in `store`, which must outlive the
-// binding. Throws UserError (E0602) if a size is negative, and whatever kernels throw.
-std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, PackedWeightsStore& store);
+// Makes the kernels and lays out the arena; data that kernels keep from run to run is in `store`, or in `of_feeds` if it is
+// derived from lasting feeds (null: nothing is kept of them). Both must outlive the binding. Throws UserError (E0602) if a size
+// is negative, and whatever kernels throw.
+std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbols, Target target, PackedWeightsStore& store,
+                              PackedWeightsStore* of_feeds = nullptr);
 
 // Sets the binding's addresses for an arena of at least layout.bytes.
 void rebase(Binding& binding, void* arena);

@@ -113,16 +113,18 @@ struct Executable::Impl {
   void give_variables(Binding& binding, const SymbolValues& values);
   const Tensor& variable_memory(const VariableSpec& spec, const SymbolValues& values);
   void give_feeds(BoundRegion& root, const Feeds& feeds);
-  std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device);
+  std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device, Feeds* given_up);
   SymbolValues sizes_of(const Feeds& feeds) const;
   void reserve(const Feeds& feeds);
-  Started start(const Feeds& feeds, const RunOptions& options);
+  // `given_up`: the feeds, if the run may overwrite them; else null.
+  Started start(const Feeds& feeds, const RunOptions& options, Feeds* given_up);
 
   const std::shared_ptr<const Program> shared_program;
   const Program& program = *shared_program;
   const std::shared_ptr<Variables> variables;
   const std::shared_ptr<PackedWeightsStore> shared_packed;
   PackedWeightsStore& packed = *shared_packed;
+  PackedWeightsStore packed_feeds{program};
   const Target target;
   const std::vector<Symbol> symbols = symbols_of(program);
 
@@ -130,8 +132,9 @@ struct Executable::Impl {
   std::map<SymbolValues, std::list<std::shared_ptr<Binding>>::iterator> bindings;
   std::size_t bindings_made = 0;
   Tensor arena;  // large enough for the largest batch so far
-  std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size());  // of the variables, in this run
-  std::vector<const void*> variables_at = std::vector<const void*>(program.variables.size());
+  // Of variables and feeds, in this run.
+  std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size() + program.feeds.size());
+  std::vector<const void*> memory_at = std::vector<const void*>(versions.size());
   ResultMemory results;
   std::vector<Tensor> converted;            // feeds converted to the program's dtype, for the duration of a run
   std::unique_ptr<DeviceSide> device_side;  // null: on the CPU
@@ -143,12 +146,15 @@ const std::shared_ptr<Binding>& Executable::Impl::binding_for(const SymbolValues
     recent.splice(recent.begin(), recent, it->second);
     return recent.front();
   }
-  recent.push_front(bind(program, values, target, packed));
+  recent.push_front(bind(program, values, target, packed, &packed_feeds));
   bindings.emplace(values, recent.begin());
   ++bindings_made;
   if (recent.size() > kBindingsKept) {
     bindings.erase(recent.back()->symbols);
     recent.pop_back();
+    std::set<const PackedWeights*> used;
+    for (const auto& binding : recent) used.insert(binding->packed_feeds.begin(), binding->packed_feeds.end());
+    packed_feeds.keep_only(used);
   }
   return recent.front();
 }
@@ -202,7 +208,7 @@ const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const 
   return tensor;
 }
 
-// Gives the binding the variables' addresses; values computed from a variable that has changed since are recomputed.
+// Gives the binding the variables' addresses.
 void Executable::Impl::give_variables(Binding& binding, const SymbolValues& values) {
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
     const Tensor& tensor = variable_memory(program.variables[i], values);
@@ -212,10 +218,9 @@ void Executable::Impl::give_variables(Binding& binding, const SymbolValues& valu
     }
     if (packed.written()[i]) tensor.mark_written();
     versions[i] = tensor.version();
-    variables_at[i] = tensor.raw();
+    memory_at[i] = tensor.raw();
     binding.root.set_slot(i, tensor.raw());
   }
-  packed.bring_up_to_date(binding.packed, versions, variables_at);
 }
 
 void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
@@ -227,16 +232,28 @@ void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
       converted.push_back(tensor->converted(spec.dtype));
       tensor = &converted.back();
     }
-    root.set_slot(program.variables.size() + i, device_side ? device_side->feed(i, *tensor) : tensor->raw());
+    const std::size_t slot = program.variables.size() + i;
+    root.set_slot(slot, device_side ? device_side->feed(i, *tensor) : tensor->raw());
+    if (spec.lasting && !device_side) versions[slot] = tensor->version(), memory_at[slot] = tensor->raw();
   }
 }
 
-std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device) {
+std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device,
+                                                   Feeds* given_up) {
   std::vector<Tensor> fetched;
   fetched.reserve(program.fetches.size());
   for (const FetchSpec& spec : program.fetches) {
     Sizes sizes = evaluate(spec.shape, values);
     const std::size_t i = fetched.size();
+    if (given_up != nullptr && spec.feed >= 0 && !device_side) {
+      Tensor& fed = given_up->at(program.feeds[static_cast<std::size_t>(spec.feed)].name);
+      if (fed.dtype() == spec.dtype && fed.has_room_for(fed.dtype(), fed.sizes())) {  // no other tensor, nor another result
+        fed.mark_written();
+        root.set_slot(program.variables.size() + program.feeds.size() + i, fed.raw());
+        fetched.push_back(std::move(fed));
+        continue;
+      }
+    }
     fetched.push_back(on_device && device_side ? Tensor(spec.dtype, std::move(sizes), device_side->backend)
                                                : results.take(i, spec.dtype, std::move(sizes)));
     root.set_slot(program.variables.size() + program.feeds.size() + i,
@@ -249,7 +266,7 @@ SymbolValues Executable::Impl::sizes_of(const Feeds& feeds) const {
   SymbolValues values = bind_sizes(program, feeds);
   for (Symbol symbol : symbols) {
     if (values.count(symbol) != 0) continue;
-    throw UserError(ExitCode::kBadData, "E0625 unknown-size", "nothing that is fed tells the size '" + symbol.name() + "'");
+    throw UserError(ExitCode::kBadData, "E0625 unknown-size", "no feed determines the size '" + symbol.name() + "'");
   }
   return values;
 }
@@ -280,7 +297,7 @@ std::vector<Tensor> Executable::Started::finish() {
   return std::move(run->fetched);
 }
 
-Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions& options) {
+Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions& options, Feeds* given_up) {
   GRAPHRUN_CHECK(options.watch == nullptr || (threads() == 1 && !device_side), "a watched run on several threads or a device");
   const std::int64_t begun = options.profiler == nullptr ? 0 : Profiler::now();
   const SymbolValues values = sizes_of(feeds);
@@ -289,9 +306,11 @@ Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions
   make_room(*binding);
   give_variables(*binding, values);
   give_feeds(binding->root, feeds);
+  packed.bring_up_to_date(binding->packed, versions, memory_at);
+  packed_feeds.bring_up_to_date(binding->packed_feeds, versions, memory_at);
   Started run;
   run.impl_ = std::make_unique<Started::Impl>();
-  run.impl_->fetched = give_fetches(binding->root, values, options.on_device);
+  run.impl_->fetched = give_fetches(binding->root, values, options.on_device, given_up);
   const RunContext context{options.seed, options.step, options.profiler, binding->scan_steps.data(), options.watch, nullptr};
   if (device_side) {
     device_side->run(*binding, context);
@@ -341,8 +360,13 @@ void Executable::finish() {
   if (impl_->device_side) impl_->device_side->finish({});
 }
 void Executable::reserve(const Feeds& feeds) { impl_->reserve(feeds); }
-Executable::Started Executable::start(const Feeds& feeds, const RunOptions& options) { return impl_->start(feeds, options); }
+Executable::Started Executable::start(const Feeds& feeds, const RunOptions& options) {
+  return impl_->start(feeds, options, nullptr);
+}
 std::vector<Tensor> Executable::run(const Feeds& feeds, const RunOptions& options) { return start(feeds, options).finish(); }
+std::vector<Tensor> Executable::run(Feeds&& feeds, const RunOptions& options) {
+  return impl_->start(feeds, options, &feeds).finish();
+}
 
 std::size_t Executable::arena_bytes() const {
   return impl_->recent.empty() ? 0 : static_cast<std::size_t>(impl_->recent.front()->layout.bytes);
@@ -356,7 +380,7 @@ std::size_t Executable::variable_bytes() const {
   return bytes;
 }
 
-std::size_t Executable::packed_bytes() const { return impl_->packed.bytes(); }
+std::size_t Executable::packed_bytes() const { return impl_->packed.bytes() + impl_->packed_feeds.bytes(); }
 std::size_t Executable::runs_played() const { return impl_->device_side ? impl_->device_side->played() : 0; }
 std::size_t Executable::bindings_made() const { return impl_->bindings_made; }
 

@@ -66,8 +66,8 @@ class Executable {
   ~Executable();
 
   // Another executable of the same program, for runs on another thread at the same time (own_threads.h). It shares program,
-  // variables and packed weights, and has its own memory for everything else. Only if can_share(): on the CPU, of a program
-  // that writes no variable and has no stream's state.
+  // variables and what is packed of variables, and has its own memory for everything else. Only if can_share(): on the CPU, of
+  // a program that writes no variable and has no stream's state.
   Executable share() const;
   bool can_share() const;
 
@@ -81,6 +81,9 @@ class Executable {
   // memory. Throws UserError: (kBadData) if a feed is missing, unknown, or of a wrong rank or size, or an index is out of
   // range; (kNoRoom) if out of memory, naming the bytes and the batch's shape.
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options = {});
+  // The same for feeds that the caller gives up, whatever happens: a result that is a feed with rows replaced (FetchSpec::feed)
+  // lies in the feed's memory if no other tensor shares it. A cache of past steps is then not copied. On the CPU.
+  std::vector<Tensor> run(Feeds&& feeds, const RunOptions& options = {});
 
   // A run that has begun. Must not outlive the executable.
   class Started {
@@ -117,7 +120,7 @@ class Executable {
   // The size in bytes of the arena for the last batch's shape, and of the variables.
   std::size_t arena_bytes() const;
   std::size_t variable_bytes() const;
-  // Bytes in addition to those: data derived from variables alone and kept from run to run.
+  // Bytes in addition to those: data derived from variables and lasting feeds alone and kept from run to run.
   std::size_t packed_bytes() const;
   // How many times sizes were bound so far; a batch whose shape is still cached needs no binding.
   std::size_t bindings_made() const;

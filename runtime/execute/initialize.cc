@@ -97,7 +97,7 @@ Tensor orthogonal(const VariableSpec& variable, const Sizes& sizes, std::uint64_
   if (sizes.size() < 2) {
     throw UserError(ExitCode::kInvalidGraph, "E0313 bad-initializer",
                     "'" + variable.name + "' of shape " + str(sizes) + " cannot start orthogonal; expected a matrix",
-                    {"help: initialize it otherwise, or name matrices alone"});
+                    {"help: initialize it in another way, or name only matrices"});
   }
   Tensor drawn(DType::kFloat64, sizes);
   draw<double>(drawn, key, 1, normal_pair);

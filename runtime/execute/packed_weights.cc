@@ -69,6 +69,11 @@ void PackedWeightsStore::pack(const PackedWeights& place, const std::vector<cons
                   [&](std::int64_t begin, std::int64_t end) { kernel.prepare(context, begin, end); });
 }
 
+void PackedWeightsStore::keep_only(const std::set<const PackedWeights*>& used) {
+  const std::lock_guard<std::mutex> guard(lock_);
+  std::erase_if(places_, [&](const auto& place) { return used.count(place.second.get()) == 0; });
+}
+
 std::size_t PackedWeightsStore::bytes() const {
   const std::lock_guard<std::mutex> guard(lock_);
   std::size_t sum = 0;

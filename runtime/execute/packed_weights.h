@@ -1,12 +1,13 @@
-// Data that kernels derive from variables alone and keep from run to run: matrices packed for their products. It is outside the
-// arena, and is recomputed only after one of those variables was written (Tensor::version). Executables that run one program at
-// the same time share it.
+// Data that kernels derive from variables and lasting feeds alone and keep from run to run: matrices packed for their products.
+// It is outside the arena, and is recomputed only after one of these has changed (Tensor::version). Executables that run one
+// program at the same time share what is derived from variables alone; each has its own feeds.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -17,10 +18,11 @@
 
 namespace graphrun {
 
-// Some variables packed in one layout, shared by all instructions that need it, in every binding.
+// Some variables or feeds packed in one layout, shared by all instructions that need it, in every binding. Variables and feeds
+// are numbered together: variables by their position in the program, then feeds by theirs.
 struct PackedWeights {
   Tensor memory;
-  std::vector<std::int32_t> variables;  // the variables it is derived from, by position in the program
+  std::vector<std::int32_t> variables;  // what it is derived from
   std::vector<std::uint64_t> versions;  // their versions when it was derived
   bool ready = false;
 
@@ -28,7 +30,7 @@ struct PackedWeights {
   std::shared_ptr<const ColumnKernel> kernel;
   const Attributes* attributes = nullptr;  // the program's
   std::vector<TensorView> inputs;          // the kernel's operands, without data
-  std::vector<std::int32_t> from;          // by input: the variable; -1: not derived from this input
+  std::vector<std::int32_t> from;          // by input: the variable or feed; -1: not derived from this input
 };
 
 class PackedWeightsStore {
@@ -39,13 +41,15 @@ class PackedWeightsStore {
   bool is_written(std::int32_t variable) const { return written_[static_cast<std::size_t>(variable)]; }
   const std::vector<bool>& written() const { return written_; }
 
-  // The place of what the bound instruction's kernel prepares from variables: the same place for every instruction that needs
-  // them in that layout. `from`: by input of the instruction, the variable, or -1. Throws UserError (E0503) if out of memory.
+  // The place of what the bound instruction's kernel prepares: the same place for every instruction that needs it in that
+  // layout. `from`: by input of the instruction, the variable or feed, or -1. Throws UserError (E0503) if out of memory.
   PackedWeights& place(const BoundInstruction& bound, std::vector<std::int32_t> from);
   // Packs what is out of date, shared among threads, before a run (attributed to no node in a profile). `versions` and
-  // `memory_of`: of the variables, by position in the program.
+  // `memory_of`: of variables and feeds.
   void bring_up_to_date(const std::vector<PackedWeights*>& places, const std::vector<std::uint64_t>& versions,
                         const std::vector<const void*>& memory_of);
+  // Frees all other places.
+  void keep_only(const std::set<const PackedWeights*>& used);
   std::size_t bytes() const;
 
  private:

@@ -36,7 +36,8 @@ struct KernelRequest {
   const SymbolValues* symbols = nullptr;  // for attributes that are Dims
   std::vector<bool> constant_inputs;      // in a scan's body: the same at every step
   bool is_constant(std::size_t i) const { return i < constant_inputs.size() && constant_inputs[i]; }
-  std::vector<bool> lasting_inputs;  // the same from run to run: variables that the program does not write
+  // The same from run to run: variables that the program does not write, and lasting feeds.
+  std::vector<bool> lasting_inputs;
   bool is_lasting(std::size_t i) const { return i < lasting_inputs.size() && lasting_inputs[i]; }
   WeightForm weights = WeightForm::kFloat32;  // of lasting inputs
   ProductPrecision products = ProductPrecision::kFloat32;

@@ -33,12 +33,16 @@ struct FeedSpec {
   Shape shape;
   std::optional<Dim> below;  // INT32: elements are in [0, below), checked in every run
   std::optional<Symbol> lengths_of;
+  bool lasting = false;  // the same tensor in many runs: what kernels derive from it is kept while its version is the same
 };
 
 struct FetchSpec {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;
+  // The feed of which it is a copy with some rows replaced, if nothing reads the feed after that: a run that may overwrite its
+  // feeds replaces the rows in the feed's memory. -1: none.
+  std::int32_t feed = -1;
 };
 
 // Where a value of a region is stored.

@@ -1,5 +1,5 @@
-// Nothing allocates while a graph runs: the program's operator new is replaced by one that counts between two kernels. A
-// program of its own, so that all other tests keep the allocator that sanitizers bring.
+// Nothing allocates while a graph runs: operator new is replaced by one that counts allocations between two kernels. This is a
+// separate program, so that all other tests keep the sanitizers' allocator.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The rules of the tree: which folder may include which, no cycles, what stands at the top level, files that fit in the head.
+// The rules of the tree: which folder may include which, no cycles, the names at the top level, file lengths.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 const fs::path kRoot = GRAPHRUN_SOURCE_DIR;
 
-// Of a folder outside tests/: above it, group them by subject in folders of their own.
+// The most units of a folder outside tests/; more must be grouped by subject in subfolders.
 constexpr std::size_t kMostUnits = 20;
 // Above the first a file wants to be two; the second no file may pass.
 constexpr int kLongFile = 400, kLongestFile = 600;

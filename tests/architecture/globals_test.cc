@@ -1,4 +1,4 @@
-// Mutable state outside of objects stands in a few files, each for a reason that is given here.
+// Mutable state outside of objects is only in a few files, each for the reason given here.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -33,7 +33,7 @@ bool under_any(const std::string& path, std::initializer_list<const char*> folde
   return false;
 }
 
-// The position of the path's folder among the runtime's; their number for a path that stands in none of them.
+// The position of the path's folder among the runtime's layers, or their number if it is in none of them.
 std::size_t runtime_layer(const std::string& path) {
   return static_cast<std::size_t>(std::find_if(kRuntimeFolders.begin(), kRuntimeFolders.end(),
                                                [&](const char* folder) { return path.starts_with(folder); }) -
@@ -93,7 +93,7 @@ std::vector<std::string> top_level(const fs::path& root) {
     for (const auto& entry : fs::directory_iterator(root)) names.push_back(entry.path().filename().string());
     return names;
   }
-  // What is tracked: a user's own files and builds beside them are nobody's business.
+  // Only tracked files: a user's own files and build folders do not matter.
   const std::string command = "git -c safe.directory='*' -C '" + root.string() + "' ls-files --cached";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   if (!pipe) throw std::runtime_error("cannot run git");

@@ -32,10 +32,10 @@ Tree read_tree(const std::filesystem::path& root);
 // Reads one file's text as read_tree does.
 Source read_source(std::string path, const std::string& text);
 
-// What stands at the top level: as git has it, or as the folder has it where this is no clone.
+// The names at the top level, from git, or from the folder if it is not a clone.
 std::vector<std::string> top_level(const std::filesystem::path& root);
 
-// Why `source` may not include `include`, by the folders they stand in; empty where it may.
+// Why `source` may not include `include`, judging by their folders; "" if it may.
 std::string layering_fault(const std::string& source, const Include& include);
 
 // Whether a file may not ask an object for its class (dynamic_cast). What a kernel, an operator or a node is has a fixed set of
@@ -78,7 +78,7 @@ std::string read_text(const std::filesystem::path& path);
 // A source with its lines, but without comments and without the contents of its literals ("", '').
 std::string code_of(const std::string& text);
 
-// One cycle of quoted includes as paths, the first repeated at the end; empty where there is none.
+// One cycle of quoted includes as paths, the first repeated at the end; empty if there is none.
 std::vector<std::string> find_cycle(const Tree& tree);
 
 }  // namespace graphrun::architecture

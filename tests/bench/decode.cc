@@ -1,14 +1,16 @@
 // Generation at the papers' sizes, in words per second: a translator, greedy and with beam search, the student network that
-// translates in browsers, and a language model that samples words; for one sentence and for many at a time, compared with
-// PyTorch's translator in the same run. Weights are random. Output sentences are as long as input sentences, so that both
-// programs generate equally many words.
+// translates in browsers, the Transformer, and a language model that samples words; for one sentence and for many at a time,
+// compared with PyTorch's translator in the same run. Weights are random. Output sentences are as long as input sentences, so
+// that both programs generate equally many words.
 //
 //   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
-//                [--product-precision tf32|bfloat16] [--profile] [NAME …]
+//                [--product-precision tf32|bfloat16] [--profile] [--shortlist N] [--vocabulary N] [NAME …]
 //
 // decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's stay
-// float32). decode_student_64_1: Transformer encoder and SSRU decoder at the sizes of Bergamot's tiny11. sample_lstm_64_10:
-// batch 64, each word sampled from the 10 best; 0: from all.
+// float32). decode_student_64_1: Transformer encoder and SSRU decoder at the sizes of Bergamot's tiny11.
+// decode_transformer_64_1: Transformer base, 20 words; its peer is --peer 'python3 …/ctranslate2_peer.py', int8 in both.
+// sample_lstm_64_10: batch 64, each word sampled from the 10 best; 0: from all. --shortlist N: searches N words of the
+// vocabulary, whose size --vocabulary sets (the peer searches all).
 #include <algorithm>
 #include <cstdio>
 
@@ -21,14 +23,16 @@
 namespace graphrun {
 namespace {
 
-constexpr const char* kStudent = "student";
+constexpr const char *kStudent = "student", *kTransformer = "transformer";
 
 struct Decode {
-  std::string cell;  // a translator's, or kStudent
+  std::string cell;  // a translator's, or kStudent or kTransformer
   std::int64_t batch, beam, words, vocabulary, embed, hidden;
   WeightForm weights;
   std::optional<std::int64_t> top_k = {};  // the number of words that a language model samples from
+  std::int64_t shortlist = 0;              // words that are searched; 0: all
   bool is_student() const { return cell == kStudent; }
+  bool is_transformer() const { return cell == kTransformer; }
   std::string name() const {
     if (top_k) return fmt::format("sample_{}_{}_{}", cell, batch, *top_k);
     const char* const form = weights == WeightForm::kInt8 ? "_int8" : weights == WeightForm::kBFloat16 ? "_bfloat16" : "";
@@ -39,7 +43,9 @@ struct Decode {
 class Decoding {
  public:
   Decoding(const Decode& c, Target target, Profiler* profiler) {
-    const GenerationGraphs cut = c.top_k ? cut_of_language_model(c) : c.is_student() ? cut_of_student(c) : cut_of_translator(c);
+    const GenerationGraphs cut = c.top_k                                ? cut_of_language_model(c)
+                                 : c.is_student() || c.is_transformer() ? cut_of_transformer(c)
+                                                                        : cut_of_translator(c);
     GraphSearchOptions running;
     SearchOptions& search = running.search;
     search.beam = c.beam;
@@ -53,6 +59,14 @@ class Decoding {
     for (std::int64_t s = 0; s < c.batch; ++s) sentences_.keys.push_back(static_cast<std::uint64_t>(s));
     for (const Program* program : {&search_->prologue(), &search_->steps()}) initialize(*program, *variables_, 1);
     for (const FeedSpec& f : search_->prologue().feeds) feeds_[f.name] = feed(f, c);
+    if (cut.shortlist) {
+      Tensor words(DType::kInt32, {c.shortlist}), allowed(DType::kBool, {c.batch, c.shortlist});
+      for (std::int64_t k = 0; k < c.shortlist; ++k) {
+        words.data<std::int32_t>()[k] = static_cast<std::int32_t>(k < 2 ? k : k * c.vocabulary / c.shortlist);
+      }
+      std::fill_n(allowed.data<std::uint8_t>(), allowed.count(), std::uint8_t{1});
+      feeds_[cut.shortlist->words.input] = words, feeds_[cut.shortlist->allowed.input] = allowed;
+    }
   }
 
   // Milliseconds.
@@ -84,24 +98,24 @@ class Decoding {
     return {{"source_vocabulary", words}, {"target_vocabulary", words}};
   }
   static GenerationGraphs cut_of_translator(const Decode& c) {
-    return cut_of("translator.pbtxt", of_cell(c, of_vocabulary(c)), {"decode", "y", "logits", {}});
+    return cut_of("translator.pbtxt", of_cell(c, of_vocabulary(c)), {"decode", "y", "logits", {}, c.shortlist > 0});
   }
-  static GenerationGraphs cut_of_student(const Decode& c) {
+  // The Transformer is the base one; the student has the sizes of Bergamot's tiny11.
+  static GenerationGraphs cut_of_transformer(const Decode& c) {
     Settings settings = of_vocabulary(c);
-    settings.insert(settings.end(), {{"recurrent", "true"},
-                                     {"shared", "true"},
-                                     {"width", std::to_string(c.embed)},
-                                     {"inner", "1536"},
-                                     {"depth", "6"},
-                                     {"decoder_depth", "2"}});
-    return cut_of("transformer.pbtxt", settings, {"decode", "y", "logits", {}});
+    settings.insert(
+        settings.end(),
+        {{"shared", "true"}, {"width", std::to_string(c.embed)}, {"inner", std::to_string(c.hidden)}, {"depth", "6"}});
+    if (c.is_student()) settings.insert(settings.end(), {{"recurrent", "true"}, {"decoder_depth", "2"}});
+    return cut_of("transformer.pbtxt", settings, {"decode", "y", "logits", {}, c.shortlist > 0});
   }
   static GenerationGraphs cut_of_language_model(const Decode& c) {
     return cut_of("language_model.pbtxt", of_cell(c, {{"vocabulary", std::to_string(c.vocabulary)}}),
-                  {"layers.read", "x", "logits", {}});
+                  {"layers.read", "x", "logits", {}, c.shortlist > 0});
   }
   static Tensor feed(const FeedSpec& f, const Decode& c) {
     static std::mt19937 random(1);
+    if (f.dtype != DType::kInt32 || f.shape == Shape{Dim(Symbol::named("shortlist.words"))}) return {};  // the shortlist's
     Tensor t(f.dtype, evaluate(f.shape, {{Symbol::named("source_time"), c.words}, {Symbol::named("batch"), c.batch}}));
     for (std::int32_t& x : t.span<std::int32_t>()) {
       x = static_cast<std::int32_t>(f.lengths_of ? c.words : static_cast<std::int64_t>(random()) % c.vocabulary);
@@ -119,7 +133,9 @@ void measure(const Decode& c, Peer& peer, const PairOptions& options) {
   Profiler profiler;
   Decoding decoding(c, options.target, options.profile ? &profiler : nullptr);
   const bool compares = !c.top_k && !c.is_student();
-  const bool has_peer = compares && peer.ready(fmt::format("decode {} {} {} {} {} {} {} {}", c.cell, c.words, c.batch, c.beam,
+  // A peer of Transformers, ctranslate2_peer.py, rounds too; PyTorch stays in float32.
+  const std::string network = c.cell + (c.is_transformer() && c.weights == WeightForm::kInt8 ? "_int8" : "");
+  const bool has_peer = compares && peer.ready(fmt::format("decode {} {} {} {} {} {} {} {}", network, c.words, c.batch, c.beam,
                                                            c.vocabulary, c.embed, c.hidden, threads()));
   std::vector<double> ours, theirs, times;
   for (int round = -1; round < options.pairs; ++round) {
@@ -141,17 +157,23 @@ void measure(const Decode& c, Peer& peer, const PairOptions& options) {
   std::fflush(stdout);
 }
 
+Decode sized(const std::string& cell, std::int64_t batch, std::int64_t beam, WeightForm weights) {
+  if (cell == kStudent) return {cell, batch, beam, 12, 32000, 256, 1536, weights};
+  if (cell == kTransformer) return {cell, batch, beam, 20, 10000, 512, 2048, weights};
+  return {cell, batch, beam, 12, 10000, 620, 1000, weights};
+}
+
 int run(int count, char** words) {
-  const PairOptions options(count, words);
+  PairOptions options(count, words);
+  const std::int64_t shortlist = options.take_number("--shortlist"), vocabulary = options.take_number("--vocabulary");
   Peer peer(options);
   set_threads(options.threads);
   std::vector<Decode> all;
-  for (const std::string cell : {"gru", "atr", kStudent}) {
-    const bool student = cell == kStudent;
+  for (const std::string cell : {"gru", "atr", kStudent, kTransformer}) {
     for (const std::int64_t batch : {1, 64}) {
       for (const std::int64_t beam : {1, 4, 10}) {
         for (const WeightForm weights : {WeightForm::kFloat32, WeightForm::kBFloat16, WeightForm::kInt8})
-          all.push_back({cell, batch, beam, 12, student ? 32000 : 10000, student ? 256 : 620, student ? 256 : 1000, weights});
+          all.push_back(sized(cell, batch, beam, weights));
       }
     }
   }
@@ -159,7 +181,9 @@ int run(int count, char** words) {
     for (const std::int64_t top_k : {0, 10})
       all.push_back({"lstm", batch, 1, 12, 10000, 650, 650, WeightForm::kFloat32, top_k});
   }
-  for (const Decode& c : all) {
+  for (Decode& c : all) {
+    c.shortlist = shortlist;
+    if (vocabulary > 0) c.vocabulary = vocabulary;
     const bool wanted =
         options.rest.empty() || std::find(options.rest.begin(), options.rest.end(), c.name()) != options.rest.end();
     if (wanted) measure(c, peer, options);

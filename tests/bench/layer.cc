@@ -1,10 +1,11 @@
 // A recurrent layer, forward and backward, with gradients of every parameter and the input: the ratio of its time to that of
-// its matrix products alone, compared with PyTorch in the same run. --forward: inference only. --ragged: sequences of different
-// lengths, from all steps down to half of them.
+// its matrix products alone, compared with PyTorch in the same run. --forward: inference only. --int8: inference with weights
+// rounded to int8, in PyTorch too, over float32 products. --ragged: sequences of different lengths, from all steps down to half
+// of them.
 //
 //   bench_layer [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
-//               [--product-precision tf32|bfloat16] [--profile] [--forward | --ragged] [--disable-pass NAME] [CELL TIME BATCH
-//               WIDTH HIDDEN …]
+//               [--product-precision tf32|bfloat16] [--profile] [--forward | --int8 | --ragged] [--disable-pass NAME] [CELL
+//               TIME BATCH WIDTH HIDDEN …]
 //
 // Each round measures products, layer and peer once. The medians over the rounds are printed.
 #include <algorithm>
@@ -31,7 +32,7 @@ struct Case {
 };
 
 struct LayerOptions {
-  bool forward = false, ragged = false;
+  bool forward = false, int8 = false, ragged = false;  // int8: a forward that rounds weights
   Target target = {};
   std::vector<std::string> disabled_passes;
 };
@@ -122,9 +123,10 @@ class Layer {
 void measure(const Case& c, Peer& peer, const PairOptions& options, const LayerOptions& how) {
   Layer layer(c, how);
   const bool has_peer = peer.ready(fmt::format("{} {} {} {} {} {} {}",
-                                               how.forward  ? "forward"
-                                               : how.ragged ? "ragged"
-                                                            : "layer",
+                                               how.int8      ? "forward_int8"
+                                               : how.forward ? "forward"
+                                               : how.ragged  ? "ragged"
+                                                             : "layer",
                                                c.cell, c.time, c.batch, c.width, c.hidden, threads()));
   std::vector<double> ours, floor, theirs, over, times;
   for (int round = -2; round < options.pairs; ++round) {
@@ -155,6 +157,9 @@ int run(int count, char** words) {
   for (std::size_t i = 0; i < options.rest.size(); ++i) {
     if (options.rest[i] == "--forward") {
       how.forward = true;
+    } else if (options.rest[i] == "--int8") {
+      how.forward = how.int8 = true;
+      how.target.weights = WeightForm::kInt8;
     } else if (options.rest[i] == "--ragged") {
       how.ragged = true;
     } else if (options.rest[i] == "--disable-pass" && i + 1 < options.rest.size()) {
@@ -173,7 +178,10 @@ int run(int count, char** words) {
   if (!cases.empty()) {
     // Only the named cases.
   } else if (how.forward) {
-    for (const char* cell : {"atr", "lstm", "gru"}) cases.push_back({cell, 35, 1, 650, 650});
+    for (const char* cell : {"atr", "lstm", "gru"}) {
+      cases.push_back({cell, 35, 1, 650, 650});
+      if (how.int8) cases.push_back({cell, 35, 64, 650, 650});
+    }
   } else {
     for (const char* cell : {"atr", "gru", "lstm", "adaptive_gru"}) {
       cases.push_back({cell, 35, 20, 650, 650});

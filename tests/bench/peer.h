@@ -70,6 +70,15 @@ struct PairOptions {
   bool profile = false;  // also print the time of every node
   std::vector<std::string> rest;
 
+  // A benchmark's own option, "NAME N", taken out of the rest; 0: it is not there.
+  std::int64_t take_number(const std::string& name) {
+    const auto at = std::find(rest.begin(), rest.end(), name);
+    if (at == rest.end() || at + 1 == rest.end()) return 0;
+    const std::int64_t number = std::atoll((at + 1)->c_str());
+    rest.erase(at, at + 2);
+    return number;
+  }
+
  private:
   template <class T>
   static T or_exit(T (*parse)(const std::string&), const std::string& word) {

@@ -41,7 +41,7 @@ class TrainingStep {
     train.minimize = "bench.loss";
     train.optimizer = step.optimizer;
     train.clip_global_norm = 5;
-    // Minimizes what the peer minimizes: for a tagger the likelihood, whatever its job says.
+    // Minimizes the same objective as the peer: for a tagger, the likelihood, whatever its job says.
     ir::Builder b(graph);
     const ir::ValueId nll = graph.output("nll")->value;
     graph.outputs = {{train.minimize, b.op("sum", {nll})}};

@@ -6,6 +6,7 @@ Reads commands on stdin, answers each with one line:
   products float32|tf32|bfloat16                what factors of products are rounded to from there on; "ready NAME"
   layer CELL TIME BATCH WIDTH HIDDEN THREADS    -> "ready VERSION" or "none REASON"
   forward CELL TIME BATCH WIDTH HIDDEN THREADS  inference of a layer
+  forward_int8 CELL TIME BATCH WIDTH HIDDEN THREADS  the same with dynamic int8 (torch.ao.quantization), lstm and gru
   ragged CELL TIME BATCH WIDTH HIDDEN THREADS   a layer over packed sequences, from all steps down to half of them
   crf likelihood|viterbi TIME BATCH LABELS THREADS
   language_model CELL TIME BATCH VOCABULARY HIDDEN DEPTH DROPOUT_PERCENT THREADS
@@ -147,8 +148,8 @@ def ragged_run(cell: str, steps: int, batch: int, width: int, hidden: int):
     return run
 
 
-def forward_run(cell: str, steps: int, batch: int, width: int, hidden: int):
-    model = make_layer(cell, width, hidden).eval().to(dtype())
+def forward_run(cell: str, steps: int, batch: int, width: int, hidden: int, convert=lambda model: model):
+    model = convert(make_layer(cell, width, hidden).eval().to(dtype()))
     x = torch.randn(steps, batch, width, dtype=dtype())
 
     def run():
@@ -156,6 +157,19 @@ def forward_run(cell: str, steps: int, batch: int, width: int, hidden: int):
             model(x)
 
     return run
+
+
+def forward_int8_run(cell: str, *sizes: int):
+    if on_gpu() or dtype() != torch.float32:
+        raise KeyError(cell)
+
+    def convert(model):
+        quantized = torch.ao.quantization.quantize_dynamic(model, {torch.nn.LSTM, torch.nn.GRU}, dtype=torch.qint8)
+        if not any("quantized" in type(module).__module__ for module in quantized.modules()):
+            raise KeyError(cell)  # a cell that it knows nothing of stays in float32
+        return quantized
+
+    return forward_run(cell, *sizes, convert=convert)
 
 
 def crf_run(what: str, steps: int, batch: int, labels: int):
@@ -523,7 +537,7 @@ def peak_megabytes(run) -> float:
 
 def main() -> None:
     run, rounded = None, contextlib.nullcontext()
-    makers = {"layer": layer_run, "forward": forward_run, "ragged": ragged_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run,
+    makers = {"layer": layer_run, "forward": forward_run, "forward_int8": forward_int8_run, "ragged": ragged_run, "crf": crf_run, "language_model": language_model_run, "tagger": tagger_run,
               "translator": translator_run, "cyton": cyton_run, "decode": decode_run}
     for line in sys.stdin:
         kind, *words = line.split()

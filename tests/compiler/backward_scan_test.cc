@@ -17,7 +17,7 @@ using Kind = BackwardScanPlan::Sequence::Kind;
 
 const ir::TensorType kRow = {Type::kFloat, {Symbol::named("batch"), 4}};
 
-// h := tanh(h * w + x), of which y = h * x is an output, with the gradients of h, x and w behind it.
+// h := tanh(h * w + x) with the output y = h * x, followed by the gradients of h, x and w.
 struct Example {
   JointBody joint;
   ValueId h, x, w, step;

@@ -124,7 +124,7 @@ TEST(ShippedGraphs, NliHasTheAuthorsNumberOfParameters) {
 }
 
 TEST(ShippedGraphs, AllLoad) {
-  // Values for whatever a file asks for; a file takes the ones it knows.
+  // Values for the args of all files; each file uses those that it has.
   const Args offers = {{"hidden", "4"},
                        {"input", "4"},
                        {"embed", "4"},
@@ -188,7 +188,7 @@ TEST(LargeGraphs, ALongChainOfEquationsNeedsNoDeepStack) {
   EXPECT_EQ(Written(text).load().nodes.size(), 20000u);
 }
 
-// A state goes by its own name, though its next value was made first and wanted the same.
+// A state keeps its name, although its next value was created first with the same name.
 TEST(States, KeepTheirNameWhereTheNextIsReadFirst) {
   const Written file(
       "name: \"cell\"\n"

@@ -12,7 +12,7 @@
 namespace graphrun {
 namespace {
 
-// What stands one and two steps before, of what is given and of a product of it.
+// States that delay an input, and a product of it, by one and two steps.
 constexpr const char* kDelayedCell = R"end(# proto-file: graphs/graph.proto
 # proto-message: graphrun.Graph
 name: "cell"

@@ -185,7 +185,7 @@ TEST(GenerationMistakes, AreToldInTheLanguageOfTheGraph) {
   EXPECT_THAT(message({"decode", "y", "logit", {}}), HasSubstr("E0403"));
 }
 
-// Cut at the scan "decode", which reads `words` as y; `calls` are what stands in the graph.
+// Cuts a graph at the scan "decode", which reads `words` as y; `calls` is the text of the graph.
 std::string message_of(const std::string& calls, const GenerationSpec& spec) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("graphrun_cut_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
@@ -260,7 +260,7 @@ TEST(GenerationMistakes, TellOfWhatNeedsAllStepsAtOnce) {
               needs_all("'length'"));
 }
 
-// A language model that knows nothing but its words, cut at the scan "read"; `known` stands in the graph, `cell` in the step.
+// Cuts a language model without other inputs at the scan "read"; `known` is part of the graph, `cell` of the step.
 GenerationGraphs cut_model(const std::string& known, const std::string& scan, const std::string& cell) {
   const std::string text =
       "name: \"net\"\ninput { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"
@@ -325,6 +325,29 @@ TEST(GenerationTables, AreComputedInThePrologue) {
   ASSERT_EQ(table.size(), 1u);
   EXPECT_EQ(str(table[0].sizes()), "[9, 4]");
   EXPECT_NEAR(table[0].at(4), std::sin(1), 1e-6);
+}
+
+// What a scan in a `repeat` makes of words is found by the scan's path without numbers, as the scan is; of several repetitions,
+// only the path says whose it is.
+TEST(GenerationScores, AreOutputsOfAScanInARepeat) {
+  const auto cut = [](const std::string& times, const std::string& score) {
+    const std::string text =
+        "name: \"net\"\ninput { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"
+        "repeat { name: \"members\" graph: \"member\" times: \"" +
+        times +
+        "\" input: \"words\" }\noutput: \"all = members.h\"\n"
+        "graph { name: \"member\" input { name: \"words\" shape: \"[time, batch]\" type: INT32 }\n"
+        "parameter { name: \"E\" shape: \"[7, 4]\" }\n"
+        "scan { name: \"decode\" graph: \"cell\" each: \"x = gather(E, words)\" }\noutput: \"h = decode.h\" }\n"
+        "graph { name: \"cell\" input { name: \"x\" shape: \"[batch, 4]\" }\n"
+        "state { name: \"h\" shape: \"[batch, 4]\" next: \"tanh(x + h)\" }\noutput: \"h = next(h)\" }\n";
+    GraphRequest request = tests::request_of(text);
+    request.training = false;
+    return cut_for_generation(load_graph(request), {"members.decode", "x", score, {}});
+  };
+  EXPECT_EQ(str(cut("1", "h").step.type(cut("1", "h").step.outputs[0].value).shape), "[batch, 4]");
+  EXPECT_THROW(cut("2", "h"), UserError);
+  EXPECT_NO_THROW(cut("2", "members.1.decode.h"));
 }
 
 // A size that a step only counts with, and one that only what begins has: neither input that has it is read.

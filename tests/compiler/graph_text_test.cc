@@ -37,6 +37,12 @@ TEST(GraphText, ReadsAsDocumented) {
   EXPECT_THAT(text, HasSubstr("  output \"loss\" = %loss\n  output \"h\" = %cell.h.2\n}\n"));
 }
 
+TEST(GraphText, TellsOfInputsThatLast) {
+  const std::string text = "graph \"g\" {\n  input %P: FLOAT[4, n] lasting\n  output \"P\" = %P\n}\n";
+  EXPECT_EQ(round_trip(text), text);
+  EXPECT_TRUE(ir::parse(text, "test").inputs[0].lasting);
+}
+
 TEST(GraphText, LocationsMayBeLeftOut) {
   const std::string text = print(test::recurrent_graph(), {.locations = false});
   EXPECT_EQ(text.find(" at "), std::string::npos);
@@ -180,6 +186,24 @@ TEST(GraphTextRefusal, DeepNestingIsRefused) {
 }
 
 // Whatever the text, the answer is a graph or a UserError.
+TEST(GraphTextRefusal, OfAProgramHasItsPlace) {
+  const auto refusal = [](const std::string& code, const std::string& operands = "%x") {
+    try {
+      ir::parse(
+          "graph \"g\" {\n  input %x: FLOAT[3]\n  %y = fused(" + operands + "; code=\"" + code + "\")\n  output \"y\" = %y\n}",
+          "text");
+    } catch (const UserError& error) {
+      const Diagnostic& d = error.diagnostics().at(0);
+      return std::to_string(d.at.line) + ":" + std::to_string(d.at.column) + " " + d.code + ": " + d.text;
+    }
+    return std::string("read");
+  };
+  EXPECT_EQ(refusal("t0 = tanh(x0); return t0"), "read");
+  EXPECT_THAT(refusal("t0 = tanh(x0; return t0"), testing::StartsWith("3:23 E0190 graph-text-syntax: fused: expected"));
+  EXPECT_THAT(refusal("t0 = matmul(x0, x0); return t0"), testing::HasSubstr("expected a pointwise op, found 'matmul'"));
+  EXPECT_THAT(refusal("t0 = add(x0, x1); return t0"), testing::HasSubstr("the code reads 2 inputs, the node has 1"));
+}
+
 TEST(GraphText, HostileTextIsRefusedInWords) {
   std::mt19937 random(11);
   const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };

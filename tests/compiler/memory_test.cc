@@ -93,7 +93,7 @@ class OverlapTest {
       for (ValueId v : graph_.nodes[static_cast<std::size_t>(n)].inputs) read(v, n);
     }
     for (std::size_t o = 0; o < graph_.outputs.size(); ++o) {
-      // An output of a body that nobody reads may go.
+      // An unread output of a body may have no memory.
       const Storage slot{Storage::Kind::kSlot, static_cast<std::int32_t>(graph_.inputs.size() + o)};
       const ValueId v = graph_.outputs[o].value;
       const bool copied = std::any_of(plan_.copies.begin(), plan_.copies.end(),
@@ -149,7 +149,7 @@ class OverlapTest {
            });
   }
 
-  // What lives while a scan runs lies outside its body's part.
+  // Values that are live while a scan runs are outside the memory of its body.
   void check_body_apart(std::int32_t n, std::size_t body) {
     const Range inner{layout_.regions[body].base, layout_.regions[body].base + layout_.regions[body].bytes};
     for (std::size_t v = 0; v < lives_.size(); ++v) {
@@ -160,7 +160,7 @@ class OverlapTest {
     }
   }
 
-  // The blocks that states go through by turns are nobody else's at any step.
+  // The alternating blocks of states are not used for anything else at any step.
   void check_taken_throughout() {
     const ProgramLayout::RegionLayout& place = layout_.regions[region_];
     const auto block_range = [&](std::int32_t block) {
@@ -357,7 +357,7 @@ TEST_F(Sharing, AStackedStateIsReadOffTheStack) {
   EXPECT_EQ(the_scan().states[0].mode, StateSpec::Mode::kStacked);
   EXPECT_TRUE(the_scan().body.copies.empty());
   EXPECT_TRUE(the_scan().body.blocks.empty());
-  EXPECT_EQ(at(made[0]).kind, Storage::Kind::kNone);  // nobody reads the end
+  EXPECT_EQ(at(made[0]).kind, Storage::Kind::kNone);  // the final state is not read
   EXPECT_EQ(at(made[1]), slot(2));
 }
 

@@ -1,4 +1,4 @@
-// What a value is called, and in which order equations stand, is the author's business: the compiler makes the same of it.
+// The names of values and the order of equations do not affect what the compiler produces.
 #include <gtest/gtest.h>
 
 #include <filesystem>

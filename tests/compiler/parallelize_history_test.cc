@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,8 +12,8 @@
 #include "compiler/compile.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/parser.h"
-#include "compiler/passes/history_plan.h"
 #include "compiler/passes/pass.h"
+#include "compiler/rewrite/history_plan.h"
 #include "runtime/execute/executable.h"
 #include "tests/folders.h"
 
@@ -101,13 +102,13 @@ int loops_of(const std::string& text) {
   const ir::Graph graph = ir::parse(text, "memory");
   for (const ir::Node& node : graph.nodes) {
     if (!ir::is_scan(node)) continue;
-    const SpreadPlan plan = plan_spread(node, {false});
+    const DivisionPlan plan = plan_division(node, {false});
     return plan.possible ? plan.loops : 1;
   }
   return 0;
 }
 
-// A state and what a product makes of it. A matrix, of which a vector is read, would have to be kept for all steps.
+// A state and a product of it. A matrix of which only a vector is read would have to be saved for all steps.
 TEST(ParallelizeHistory, KeepsProductsThatShrinkAMatrixInItsLoop) {
   EXPECT_EQ(loops_of(R"(graph "memory" {
   input %x: FLOAT[time, batch, 4]
@@ -159,6 +160,196 @@ TEST(ParallelizeHistory, LeavesProductsOfRecurrencesWhereTheyAre) {
   const PassResult result = parallelize_history(transformer(settings));
   EXPECT_FALSE(result.changed);
   expect_same_training(settings, "decode.layers.0.read.U");
+}
+
+// Divided loops compute what the whole loop computes, values and gradients.
+
+// A scan over %x and %f with the given states (their names and begins), in a network with a loss. `body` makes the states'
+// next values and %y.
+std::string network(const std::vector<std::pair<std::string, std::string>>& states, const std::string& body,
+                    const std::vector<std::string>& next, bool reverse = false) {
+  std::string begins, inputs, ends, outputs;
+  for (std::size_t s = 0; s < states.size(); ++s) {
+    const std::string& name = states[s].first;
+    begins += states[s].second + ", ";
+    ends += "%" + name + "_end: FLOAT[batch, 4], ";
+    inputs += "    input %" + name + ": FLOAT[batch, 4]\n";
+    outputs += "    output \"" + name + "\" = " + next[s] + "\n";
+  }
+  const std::string count = std::to_string(states.size());
+  return R"(graph "net" {
+  input %x: FLOAT[time, batch, 4]
+  input %f: FLOAT[time, batch, 4]
+  input %h0: FLOAT[batch, 4]
+  parameter %V: FLOAT[4, 4] = uniform(0.5)
+  parameter %W: FLOAT[4, 4] = uniform(0.5)
+  %zero = zeros(; shape=[batch, 4], type="FLOAT")
+  )" + ends +
+         "%y: FLOAT[time, batch, 4] = scan(" + begins + "%x, %f, %V, %W; states=" + count +
+         ", each=2, steps=<time>, reverse=" + (reverse ? "true" : "false") + ") body \"b\" {\n" + inputs +
+         R"(    input %x: FLOAT[batch, 4]
+    input %f: FLOAT[batch, 4]
+    input %V: FLOAT[4, 4]
+    input %W: FLOAT[4, 4]
+    input %step: INT32[]
+    %u = matmul(%x, %V)
+)" + body +
+         outputs +
+         R"(    output "y" = %y
+  }
+  %t = tanh(%y)
+  %t2 = mul(%t, %t)
+  %s = sum(%t2)
+  %e = sum(%)" +
+         states[0].first + R"(_end)
+  %loss = add(%s, %e)
+  output "loss" = %loss
+  output "y" = %y
+})";
+}
+
+void expect_divided_alike(const std::string& text, int loops = 2) {
+  EXPECT_EQ(loops_of(text), loops);
+  std::vector<std::vector<double>> found;
+  for (const std::vector<std::string>& disabled : {std::vector<std::string>{}, {"parallelize_history"}}) {
+    CompileOptions options;
+    options.precision = Precision::kFloat64;
+    options.fetches = {"loss", "y"};
+    options.disabled_passes = disabled;
+    TrainOptions train;
+    train.minimize = "loss";
+    auto variables = std::make_shared<Variables>();
+    Executable executable(compile(ir::parse(text, "net"), options, &train), variables);
+    initialize(executable.program(), *variables, 3);
+    Feeds all;
+    std::uint32_t seed = 1;
+    for (const auto& [name, sizes] : std::map<std::string, Sizes>{{"x", {5, 3, 4}}, {"f", {5, 3, 4}}, {"h0", {3, 4}}}) {
+      Tensor t(DType::kFloat64, sizes);
+      for (double& number : t.span<double>()) {
+        seed = seed * 1664525u + 1013904223u;
+        number = static_cast<double>(seed >> 20) / 4096;
+      }
+      all[name] = std::move(t);
+    }
+    all[kLearningRate] = Tensor::of<double>({}, {0.1});
+    Feeds given;
+    for (const FeedSpec& f : executable.program().feeds) given[f.name] = all.at(f.name);
+    std::vector<double>& numbers = found.emplace_back();
+    RunOptions run;
+    for (run.step = 0; run.step < 3; ++run.step) {
+      for (const Tensor& t : executable.run(given, run)) {
+        for (std::int64_t i = 0; i < t.count(); ++i) numbers.push_back(t.at(i));
+      }
+    }
+    for (const char* name : {"V", "W"}) {
+      if (!variables->has(name)) continue;
+      for (std::int64_t i = 0; i < variables->at(name).count(); ++i) numbers.push_back(variables->at(name).at(i));
+    }
+  }
+  ASSERT_EQ(found[0].size(), found[1].size());
+  for (std::size_t k = 0; k < found[0].size(); ++k) EXPECT_NEAR(found[0][k], found[1][k], 1e-10) << k;
+}
+
+constexpr const char* kGated = R"(    %fc = mul(%f, %c)
+    %c1 = add(%fc, %u)
+    %y = matmul(%c1, %W)
+)";
+
+TEST(DividedLoops, BeginWhereTheWholeLoopDid) {
+  expect_divided_alike(network({{"c", "%zero"}}, kGated, {"%c1"}));
+  expect_divided_alike(network({{"c", "%h0"}}, kGated, {"%c1"}));
+}
+
+TEST(DividedLoops, MayRunInReverse) { expect_divided_alike(network({{"c", "%h0"}}, kGated, {"%c1"}, true)); }
+
+TEST(DividedLoops, KeepStatesThatNeedEachOtherTogether) {
+  expect_divided_alike(network({{"c", "%h0"}, {"d", "%zero"}}, R"(    %fd = mul(%f, %d)
+    %c1 = add(%fd, %u)
+    %fc = mul(%f, %c)
+    %cd = tanh(%c1)
+    %d1 = add(%fc, %cd)
+    %y = matmul(%d1, %W)
+)",
+                               {"%c1", "%d1"}));
+}
+
+// Two recurrences, of which one reads a product of the other.
+TEST(DividedLoops, FollowEachOther) {
+  expect_divided_alike(network({{"c", "%h0"}, {"d", "%h0"}}, R"(    %fc = mul(%f, %c)
+    %c1 = add(%fc, %u)
+    %v = matmul(%c1, %W)
+    %fd = mul(%f, %d)
+    %d1 = add(%fd, %v)
+    %y = matmul(%d1, %V)
+)",
+                               {"%c1", "%d1"}),
+                       3);
+}
+
+TEST(DividedLoops, MayDelayASequenceToo) {
+  for (const bool reverse : {false, true}) {
+    expect_divided_alike(network({{"c", "%h0"}, {"d", "%h0"}}, R"(    %fc = mul(%f, %c)
+    %cd = add(%fc, %d)
+    %c1 = add(%cd, %u)
+    %y = matmul(%c1, %W)
+)",
+                                 {"%c1", "%u"}, reverse));
+  }
+}
+
+TEST(DividedLoops, DrawTheSameNumbers) {
+  for (const bool reverse : {false, true}) {
+    expect_divided_alike(network({{"c", "%h0"}}, R"(    %fc = mul(%f, %c)
+    %dc = dropout(%fc; rate=0.4, key="c")
+    %c1 = add(%dc, %u)
+    %dy = dropout(%c1; rate=0.4, key="y")
+    %y = matmul(%dy, %W)
+)",
+                                 {"%c1"}, reverse));
+  }
+}
+
+// A loop in the body belongs to one of the new loops, and so does what it draws.
+TEST(DividedLoops, MayContainALoop) {
+  expect_divided_alike(network({{"c", "%h0"}}, R"(    %fc = mul(%f, %c)
+    %c1 = add(%fc, %u)
+    %v = matmul(%c1, %W)
+    %i: FLOAT[batch, 4] = scan(%v, %V; states=1, each=0, steps=<3>, reverse=false) body "i" {
+      input %i: FLOAT[batch, 4]
+      input %V: FLOAT[4, 4]
+      input %step: INT32[]
+      %p = matmul(%i, %V)
+      %q = dropout(%p; rate=0.4, key="i")
+      output "i" = %q
+    }
+    %y = add(%i, %v)
+)",
+                               {"%c1"}));
+}
+
+// Random numbers that depend on the step alone are drawn once, in one loop.
+TEST(DividedLoops, DrawInOneLoop) {
+  const std::string text =
+      network({{"c", "%h0"}}, R"(    %m: FLOAT[4, 4] = scan(%V; states=1, each=0, steps=<2>, reverse=false) body "i" {
+      input %i: FLOAT[4, 4]
+      input %step: INT32[]
+      %q = dropout(%i; rate=0.4, key="i")
+      output "i" = %q
+    }
+    %um = matmul(%u, %m)
+    %fc = mul(%f, %c)
+    %c1 = add(%fc, %um)
+    %y = matmul(%c1, %m)
+)",
+              {"%c1"});
+  expect_divided_alike(text);
+  const ir::Graph graph = ir::parse(text, "net");
+  for (const ir::Node& node : graph.nodes) {
+    if (!ir::is_scan(node)) continue;
+    const DivisionPlan plan = plan_division(node, {false});
+    const ir::Node& inner = *std::find_if(plan.body.nodes.begin(), plan.body.nodes.end(), ir::is_scan);
+    EXPECT_FALSE(plan.local[static_cast<std::size_t>(inner.outputs[0])]);
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Products that their author keeps in float32, whatever precision a job asks for.
+// Products with precision='FLOAT32' stay in float32, whatever precision a job requests.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -7,6 +7,7 @@
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
 #include "runtime/execute/executable.h"
+#include "tests/runtime/elman_loop.h"
 #include "tests/same_bits.h"
 
 namespace graphrun {
@@ -24,19 +25,8 @@ graph "network" {
   parameter %U: FLOAT[40, 40] = xavier(0.0)
   parameter %P: FLOAT[40, 70] = xavier(0.0)
   parameter %Q: FLOAT[40, 70] = xavier(0.0)
-  %end: FLOAT[batch, 40] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=false) body "b" {
-    input %h: FLOAT[batch, 40]
-    input %x: FLOAT[batch, 40]
-    input %U: FLOAT[40, 40]
-    input %step: INT32[]
-    %u = matmul(%h, %U)" +
-         own + R"()
-    %v = add(%u, %x)
-    %t = tanh(%v)
-    output "h" = %t
-  }
-  %exact = matmul(%end, %P)" +
-         own + R"()
+)" + tests::elman_loop("end", 40, false, own) +
+         R"(  %exact = matmul(%end, %P)" + own + R"()
   %other = matmul(%end, %Q)
   %both = add(%exact, %other)
   %loss = sum(%both)

@@ -32,7 +32,7 @@ Tensor in_precision(const Tensor& t, Precision precision) {
   return t.dtype() == DType::kFloat64 ? t.converted(concrete(Type::kFloat, precision)) : t;
 }
 
-// What stands under `prefix`, by the rest of its name.
+// The tensors whose names begin with `prefix`, by the rest of their names.
 NamedTensors under(const NamedTensors& all, const std::string& prefix, Precision precision) {
   NamedTensors out;
   for (const auto& [name, tensor] : all) {

@@ -150,8 +150,8 @@ TEST_F(Schedule, KeepsGraphsSound) {
   }
 }
 
-// A hundred thousand nodes, in a chain and side by side, each of which reads the variables: well under a second, and no
-// recursion on the way.
+// A hundred thousand nodes, in a chain and in parallel, that all read the variables: takes well under a second, without
+// recursion.
 TEST_F(Schedule, HandlesLargeGraphs) {
   const ValueId w = variable("w"), v = variable("v");
   ValueId x = input("x");

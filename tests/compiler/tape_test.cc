@@ -72,7 +72,7 @@ TEST(Tape, OfAtrKeepsBothProductsAndTheState) {
   EXPECT_THAT(describe(tape[0], Precision::kFloat64), HasSubstr(": 192*batch*time bytes; "));
 }
 
-// Scores of pairs of labels are made of scores of labels, whatever the numbers of them.
+// Scores of pairs of labels are recomputed from scores of labels, whatever the number of labels.
 TEST(Tape, OfACrfKeepsNothingOverPairs) {
   GraphRequest request;
   request.path = "crf.pbtxt";

@@ -29,7 +29,7 @@ Vector begin() {
   return w;
 }
 
-// Of the sum of squares over a batch.
+// The gradient of the sum of squares over a batch.
 Vector gradient(const Vector& w, int step) {
   Vector g(w.size());
   for (int row = 0; row < kRows; ++row) {
@@ -181,7 +181,7 @@ TEST_F(TrainingStep, Adam) {
   });
 }
 
-// Coupled, the penalty's gradient goes through the rule; decoupled, p shrinks beside it.
+// Coupled: the penalty's gradient passes through the rule. Decoupled: p shrinks in addition.
 TEST_F(TrainingStep, DecaysCoupledAndNot) {
   for (const std::string decay : {"l2", "weight_decay"}) {
     options_.attributes = {{decay, 0.2}, {"momentum", 0.8}};
@@ -209,7 +209,7 @@ TEST_F(TrainingStep, ParametersWithoutDecayKeepTheirSize) {
   expect_three_steps("sgd", [](double g, int, std::size_t) { return g; });
 }
 
-// What goes by the rate, weight decay, is multiplied along; a factor of 1 leaves the graph as it is.
+// Weight decay, which is proportional to the rate, is multiplied too; a factor of 1 does not change the graph.
 TEST_F(TrainingStep, AParameterMayHaveARateOfItsOwn) {
   options_.rate_factors = {{"W", 0.3}};
   options_.attributes = {{"weight_decay", 0.2}};

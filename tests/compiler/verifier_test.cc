@@ -162,7 +162,7 @@ const Break kBreaks[] = {
 INSTANTIATE_TEST_SUITE_P(All, BrokenGraph, ::testing::ValuesIn(kBreaks),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// Of the verifier and of the parser: memory that is out is no broken graph.
+// For the verifier and the parser: running out of memory does not mean that the graph is invalid.
 TEST(Verifier, AShapeRuleWithoutMemoryIsNoMistake) {
   static bool no_memory = false;
   const auto shape = [](ir::InferContext& c) {

@@ -3,36 +3,29 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
 #include "runtime/device/cuda_library.h"
 #include "runtime/execute/executable.h"
 #include "tests/cuda/device.h"
+#include "tests/runtime/elman_loop.h"
 
 namespace graphrun {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kNetwork = R"(
+const std::string kNetwork = R"(
 graph "network" {
   input %words: INT32[time, batch]
   parameter %E: FLOAT[5, 8] = uniform(0.5)
   parameter %U: FLOAT[8, 8] = xavier(0.0)
   %x: FLOAT[time, batch, 8] = gather(%E, %words)
   %h0: FLOAT[batch, 8] = zeros(; shape=[batch, 8])
-  %end: FLOAT[batch, 8] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=true) body "b" {
-    input %h: FLOAT[batch, 8]
-    input %x: FLOAT[batch, 8]
-    input %U: FLOAT[8, 8]
-    input %step: INT32[]
-    %u = matmul(%h, %U)
-    %v = add(%u, %x)
-    %t = tanh(%v)
-    output "h" = %t
-  }
-  %square = mul(%end, %end)
+)" + tests::elman_loop("end", 8, true) +
+                             R"(  %square = mul(%end, %end)
   %loss = sum(%square)
   output "end" = %end
   output "loss" = %loss

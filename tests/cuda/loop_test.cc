@@ -325,7 +325,7 @@ TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
   }
 }
 
-// Two products of one left factor, of which one keeps float32: on a grid and in clusters.
+// Two products of one left factor, one of which stays in float32: on a grid and in clusters.
 TEST(LoopPrecisions, MayDifferInOneLoop) {
   const char* const text = R"(graph "network" {
   input %x: FLOAT[time, batch, 64]
@@ -380,8 +380,8 @@ TEST(LoopPrecisions, MayDifferInOneLoop) {
   if (tests::is_emulated()) tests::emulated_limits() = before;
 }
 
-// Ops that move elements, beside a product with weights: by columns. Gates are parts of one product's result, as in cells that
-// are written with one matrix.
+// Ops that move elements, in a loop with a product with weights: by columns. Gates are parts of one product's result, as in
+// cells that are written with one matrix.
 TEST(LoopMoves, ComputeWhatTheCpuComputes) {
   const auto graph = [](const char* hidden, const char* both) {
     std::string text = R"(graph "network" {

@@ -247,7 +247,7 @@ TEST_F(RowLoops, AreNoneWhereABlockHasNoRoomForItsRows) {
   EXPECT_EQ(loop_of(program, 20000), nullptr);
 }
 
-// Every op of ops/index/moves.def, beside a reduction, which is shared by rows alone.
+// Every op of ops/index/moves.def, in a loop with a reduction, which can only be divided by rows.
 TEST_F(RowLoops, MoveElements) {
   const char* const text = R"(graph "network" {
   input %x: FLOAT[time, batch, 6]

@@ -12,29 +12,21 @@
 #include "runtime/execute/binding_report.h"
 #include "runtime/execute/executable.h"
 #include "tests/cuda/device.h"
+#include "tests/runtime/elman_loop.h"
 
 namespace graphrun {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kNetwork = R"(
+const std::string kNetwork = R"(
 graph "network" {
   input %x: FLOAT[time, batch, 8]
   parameter %U: FLOAT[8, 8] = uniform(0.5)
   parameter %V: FLOAT[8, 8] = uniform(0.5)
   %h0: FLOAT[batch, 8] = zeros(; shape=[batch, 8])
-  %end: FLOAT[batch, 8] = scan(%h0, %x, %U; states=1, each=1, steps=<time>) body "b" {
-    input %h: FLOAT[batch, 8]
-    input %x: FLOAT[batch, 8]
-    input %U: FLOAT[8, 8]
-    input %step: INT32[]
-    %u = matmul(%h, %U)
-    %v = add(%u, %x)
-    %t = tanh(%v)
-    output "h" = %t
-  }
-  %y = matmul(%end, %V)
+)" + tests::elman_loop("end", 8) +
+                             R"(  %y = matmul(%end, %V)
   output "y" = %y
 }
 )";

@@ -1,5 +1,5 @@
-// That .github/CONTRIBUTING.md says what there is to do: the files that it names are there, what was added by its lists stands
-// in each of the files that they name, and what registers itself needs no other file than its own.
+// Checks the recipes of .github/CONTRIBUTING.md: the files that they name exist, everything that was added by a recipe is in
+// each of its files, and whatever registers itself needs no file but its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ const std::vector<std::string>& tree_files() {
   return kFiles;
 }
 
-// A path with <name> or * in it, as an expression for the paths that it stands for.
+// A regular expression for a path that contains <name> or *.
 std::regex pattern_of(const std::string& path) {
   std::string text;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -91,7 +91,7 @@ TEST(ContributingChecks, PatternsStandForNames) {
   EXPECT_FALSE(names_files("tests/ops/cases-*.cc"));
 }
 
-// Whether the word stands in a file.
+// Whether the word is in a file.
 testing::AssertionResult stands_in(const std::string& word, const char* file) {
   if (std::regex_search(contents_of(file), std::regex("\\b" + word + "\\b"))) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "'" << word << "' does not stand in " << file;

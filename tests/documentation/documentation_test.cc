@@ -1,4 +1,4 @@
-// What the pages say is so: graphs load, paths exist, commands and options are there.
+// Checks what the pages say: graphs load, and paths, commands and options exist.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -135,7 +135,7 @@ std::string tools_text() {
   return text;
 }
 
-// The command after `graphrun` is one, and every `--option` stands as a literal in the sources of the tools.
+// The word after `graphrun` is a command, and every `--option` is a literal in the sources of the tools.
 TEST(Documentation, CommandsAndOptionsExist) {
   const std::string sources = tools_text();
   const auto is_option = [&](const std::string& name) {

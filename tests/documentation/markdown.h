@@ -1,5 +1,5 @@
-// What the documentation tests read from a Markdown page: its blocks of code, its `code`, and the targets of its links. Where
-// code in a paragraph goes over the end of a line, cmark counts what stands behind it in the paragraph one line too high up.
+// What the documentation tests read from a Markdown page: its blocks of code, its `code`, and the targets of its links. If code
+// in a paragraph continues on the next line, cmark's line numbers for the rest of the paragraph are one too low.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ struct Page {
 
 Page read_page(const std::string& text);
 
-// The words of a shell command, as far as they end at white space, quotes or redirections; the comment is gone.
+// The words of a shell command, which end at white space, quotes or redirections; without the comment.
 std::vector<std::string> words(const std::string& command);
 
 }  // namespace graphrun::documentation

@@ -1,22 +1,22 @@
-// Preloaded into a program (LD_PRELOAD), faults at its file operations: the program itself knows nothing of it.
+// Preloaded into a program (LD_PRELOAD): makes its file operations fail, without changes to the program.
 //
-//   FILE_FAULT=kill:TEXT:N     SIGKILL at the N-th operation (from 1) on a path that contains TEXT; of a write, half is written
+//   FILE_FAULT=kill:TEXT:N     SIGKILL at the N-th operation (from 1) on a path that contains TEXT; a write is half done
 //   FILE_FAULT=kill:TEXT:N+U   SIGKILL U microseconds after that operation
-//   FILE_FAULT=int:TEXT:N      SIGINT at that operation, which is then done; term: SIGTERM; both: the two; +U as above
-//   FILE_FAULT=full:TEXT:N     from that operation on writing to such paths fails as on a full disk, half of the first written
+//   FILE_FAULT=int:TEXT:N      SIGINT at that operation, which completes; term: SIGTERM; both: both; +U as above
+//   FILE_FAULT=full:TEXT:N     from that operation on, writes to such paths fail as on a full disk; the first is half done
 //   FILE_FAULT=move:TEXT:N     before that operation the folder $FILE_FAULT_FOLDER gets the name $FILE_FAULT_FOLDER.moved
-//   FILE_FAULT=empty:TEXT:N    before that operation all that is in it is removed; remove: it too
-//   FILE_FAULT_LOG=FILE        a line for each operation: microseconds of a steady clock, operation, path
+//   FILE_FAULT=empty:TEXT:N    before that operation its contents are removed; remove: the folder too
+//   FILE_FAULT_LOG=FILE        a line for each operation: microseconds of a monotonic clock, operation, path
 //
 // Operations are those that change files: write, fsync, ftruncate, rename, unlink, mkdir, open with O_CREAT.
 //
 //   FILE_FAULT=OP=ERROR:TEXT:N  the N-th call of OP on an absolute path that contains TEXT fails, once
 //   FILE_FAULT=count:TEXT:1     nothing fails
-//   FILE_FAULT_COUNT=FILE       a line for each OP, "OP PLACE PLACE …": of each of its calls a number for where it was made, by
-//                               the calls that led there and its path without digits. Equal numbers, equal places.
-//   FILE_FAULT_STACK=FILE       by which calls the one that failed was made
+//   FILE_FAULT_COUNT=FILE       a line for each OP, "OP PLACE PLACE …": for each of its calls, a number for the call stack and
+//                               the path without digits; equal places have equal numbers
+//   FILE_FAULT_STACK=FILE       the call stack of the operation that failed
 //
-// With these two fsync waits for no disk, so that many runs take little time: nobody cuts the power.
+// With these two, fsync does not wait for the disk, so that many runs take little time.
 //
 // OP is open (a folder too), read, write, fsync, rename, remove (a folder too) or mmap (of a file). ERROR is EIO, EINTR,
 // ENOSPC, ENOMEM, or short: half of the bytes are read or written.

@@ -1,12 +1,12 @@
-// Preloaded into a program (LD_PRELOAD), an allocation of its main or of its threads that fails once, as where memory is out.
-// What comes before main, the constructors of libraries, is left alone: nobody is there yet to tell of it.
+// Preloaded into a program (LD_PRELOAD): makes one allocation of its main or its threads fail, as if memory had run out.
+// Allocations before main, in the constructors of libraries, do not fail, because the program could not report that yet.
 //
 //   MEMORY_FAULT=N            the N-th allocation, from 1; 0: none
-//   MEMORY_FAULT_OF=TEXT      only those asked for by code of a library whose path contains TEXT count
-//   MEMORY_FAULT_COUNT=FILE   how many there were
-//   MEMORY_FAULT_STACK=FILE   by which calls the one that failed was asked for
+//   MEMORY_FAULT_OF=TEXT      counts only allocations by a library whose path contains TEXT
+//   MEMORY_FAULT_COUNT=FILE   the number of allocations
+//   MEMORY_FAULT_STACK=FILE   the call stack of the allocation that failed
 //
-// fsync waits for no disk, so that many runs take little time.
+// fsync does not wait for the disk, so that many runs take little time.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>

@@ -19,7 +19,7 @@
 namespace {
 
 constexpr auto kOfNumber = static_cast<std::uint32_t>(offsetof(seccomp_data, nr));
-// The low half of the third argument, the protection asked for: x86 and ARM store it first.
+// The low half of the third argument, the requested protection: x86 and ARM store it first.
 constexpr auto kOfProtection = static_cast<std::uint32_t>(offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t));
 
 // A call whose protection has all of `bits` fails.

@@ -58,7 +58,7 @@ TEST(Bundles, AStackWithSizesIsAValueOfThatName) {
   EXPECT_EQ(str(compile(graph, options).fetches[0].shape), "[2, batch, 2]");
 }
 
-// A cell of which one part reads what another left: what a bundle is shaped like may depend on its other members.
+// A cell in which one part reads what another has computed: the shape of a bundle may depend on its other members.
 const std::string kTwoLevel =
     "name: \"net\"\ninput { name: \"x\" shape: \"[time, batch, 2]\" }\n"
     "graph { name: \"inner\" input { name: \"x\" shape: \"[batch, width]\" } parameter { name: \"U\" shape: \"[2, 2]\" }\n"

@@ -1,7 +1,7 @@
-// One file for each mistake in a graph, NAME.pbtxt under tests/errors/, and the message that it must get, NAME.txt: of what is
-// merely suspicious a warning, and the graph loads. A line "# set: a=1 b=2" in the file gives args. Mistakes in jobs, data and
-// models stand in folders below: tests/tools/mistakes_test.cc. GRAPHRUN_UPDATE=1 in the environment writes the messages anew,
-// to be read before they are committed.
+// One file for each mistake in a graph, NAME.pbtxt under tests/errors/, and the expected message, NAME.txt. For something that
+// is only suspicious, the message is a warning, and the graph loads. A line "# set: a=1 b=2" in the file gives args.
+// tests/tools/mistakes_test.cc reads the mistakes in jobs, data and models, which are in subfolders. GRAPHRUN_UPDATE=1 in the
+// environment rewrites the messages; read them before you commit them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -26,7 +26,7 @@ std::string repeated(const std::string& text, std::size_t count) {
   return all;
 }
 
-// Graphs of which each calls the one before twice.
+// Graphs that each call the previous one twice.
 std::string doubling(int levels) {
   std::string text = kBegin + "graph { name: \"g0\" input { name: \"x\" shape: \"[batch, 4]\" } output: \"y = tanh(x)\" }\n";
   for (int i = 1; i <= levels; ++i) {

@@ -51,7 +51,7 @@ TEST(Powers, OfNumbersAndSizesAreKnownWhenCompiling) {
   EXPECT_EQ(str(graph.type(graph.output("y")->value).shape), "[time*time, 8]");
 }
 
-// Whole numbers from -1 to 4 are products, alike whatever stands beside them: bits that std::pow need not have.
+// Powers from -1 to 4 are products, with the same bits in any context; std::pow may give others.
 TEST(Powers, OfSmallWholeNumbersAreProducts) {
   const ir::Graph graph = load_graph(tests::request_of(
       "name: \"g\"\ninput { name: \"x\" shape: \"[n]\" }\ninput { name: \"b\" shape: \"[n]\" }\n"

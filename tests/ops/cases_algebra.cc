@@ -49,6 +49,26 @@ void add_merged_products(std::vector<Case>& cases) {
                       .with("transpose_b", true));
   cases.push_back(
       CaseBuilder("matmul_many", "large").in(uniform({90, 70})).in(uniform({70, 60}, -1, 1, 2)).in(uniform({70, 60})).large());
+  cases.push_back(CaseBuilder("gather_matmul", "two matrices, symbols")
+                      .in(uniform({5, 4}))
+                      .in(integers({2, 3}, {0, 4, 4, 1, 0, 2}))
+                      .absent()
+                      .in(uniform({4, 6}, -1, 1, 2))
+                      .in(uniform({4, 6}, -1, 1, 3))
+                      .shapes({"[vocabulary, 4]", "[time, batch]", "", "[4, 6]", "[4, 6]"}));
+  cases.push_back(CaseBuilder("gather_matmul", "transposed, some rows")
+                      .in(uniform({5, 4}))
+                      .in(integers({3}, {1, 1, 3}))
+                      .in(bools({3}, {1, 0, 1}))
+                      .in(uniform({6, 4}, -1, 1, 2))
+                      .with("transpose_b", true));
+  cases.push_back(CaseBuilder("gather_matmul", "large")
+                      .in(uniform({50, 70}))
+                      .in(random_integers({90}, 50))
+                      .absent()
+                      .in(uniform({70, 60}, -1, 1, 2))
+                      .in(uniform({70, 60}))
+                      .large());
   cases.push_back(CaseBuilder("matmul_reduce_many", "two leading axes")
                       .in(uniform({2, 3, 4}))
                       .in(uniform({2, 3, 5}, -1, 1, 2))
@@ -123,7 +143,7 @@ CaseBuilder update(const std::string& op, const std::string& name, const Sizes& 
   return c.in(floats({}, {0.1}));
 }
 
-// Of a parameter of these sizes at update t, its slots in the shapes that belong to it.
+// A parameter of these sizes at update t, with slots of the matching shapes.
 CaseBuilder adafactor(const std::string& name, const Sizes& sizes, double t, double beta1 = 0) {
   CaseBuilder c("adafactor_update", name);
   c.in(uniform(sizes)).in(uniform(sizes, -1, 1, 2));

@@ -78,6 +78,17 @@ TEST(OpMessages, Shapes) {
   EXPECT_THAT(refusal(CaseBuilder("gather", "").in(uniform({4})).in(uniform({2}))), HasSubstr("indices must be INT32"));
 }
 
+TEST(OpMessages, PrecisionsThatProductsDoNotHave) {
+  const auto expected = [](const std::string& op, CaseBuilder built) {
+    EXPECT_THAT(refusal(built.with("precision", std::string("HALF"))),
+                HasSubstr(op + ": precision must be 'FLOAT32' or absent, found 'HALF'"));
+  };
+  for (const char* op : {"matmul", "matmul_reduce", "matmul_many", "matmul_reduce_many", "matmul_sum"})
+    expected(op, CaseBuilder(op, "").in(uniform({2, 2})).in(uniform({2, 2})));
+  expected("gather_matmul",
+           CaseBuilder("gather_matmul", "").in(uniform({3, 2})).in(integers({2}, {0, 1})).absent().in(uniform({2, 2})));
+}
+
 TEST(OpMessages, IndicesThatComeWithTheData) {
   EXPECT_EQ(failure(CaseBuilder("gather", "").in(uniform({4, 2})).in(integers({2, 2}, {0, 3, 4, 1}))),
             "E0610 index-out-of-range: gather: index 4 at [1, 0] is not in 0 … 3");
@@ -90,6 +101,9 @@ TEST(OpMessages, IndicesThatComeWithTheData) {
   EXPECT_THAT(failure(CaseBuilder("one_hot", "").in(integers({1}, {3})).with("depth", Dim(3))), HasSubstr("one_hot: index 3"));
   EXPECT_THAT(failure(CaseBuilder("scatter_add", "").in(integers({1}, {3})).in(uniform({1})).with("rows", Dim(3))),
               HasSubstr("scatter_add: index 3"));
+  EXPECT_THAT(
+      failure(CaseBuilder("gather_matmul", "").in(uniform({3, 2})).in(integers({2}, {0, 3})).absent().in(uniform({2, 2}))),
+      HasSubstr("gather: index 3 at [1]"));
   EXPECT_THAT(failure(CaseBuilder("gather", "").in(uniform({0, 2})).in(integers({1}, {0}))),
               HasSubstr("nothing to choose from"));
 }

@@ -64,6 +64,22 @@ std::vector<Array> many(const Call& c, const Reference& one) {
   return y;
 }
 
+std::vector<Array> gather_matmul(const Call& c) {
+  const Array &table = c.x(0), &indices = c.x(1);
+  const std::int64_t k = table.sizes[1];
+  Sizes sizes = indices.sizes;
+  sizes.push_back(k);
+  Array rows(sizes);
+  for (std::size_t i = 0; i < rows.data.size(); ++i) {
+    const std::size_t row = i / static_cast<std::size_t>(k), column = i % static_cast<std::size_t>(k);
+    if (!c.has(2) || c.x(2).data[row] != 0)
+      rows.data[i] = table.data[static_cast<std::size_t>(indices.data[row]) * static_cast<std::size_t>(k) + column];
+  }
+  Call products{{&rows}, c.attributes, c.symbols, c.output_sizes};
+  products.inputs.insert(products.inputs.end(), c.inputs.begin() + 3, c.inputs.end());
+  return many(products, matmul);
+}
+
 std::vector<Array> matmul_sum(const Call& c) {
   Array y(c.output_sizes[0]);
   for (std::size_t i = 0; i < c.inputs.size(); i += 2) {
@@ -143,6 +159,7 @@ void add_algebra_references(References& r) {
   r["matmul_many"] = [](const Call& c) { return many(c, matmul); };
   r["matmul_reduce_many"] = [](const Call& c) { return many(c, matmul_reduce); };
   r["matmul_sum"] = matmul_sum;
+  r["gather_matmul"] = gather_matmul;
   r["dropout"] = [](const Call& c) { return dropout(c, false); };
   r["dropout_mask"] = [](const Call& c) { return dropout(c, true); };
   r["categorical"] = categorical;

@@ -345,6 +345,74 @@ TEST_F(Runs, GiveTensorsThatTheNextRunLeavesAlone) {
   EXPECT_EQ(first.at(0), 2);
 }
 
+// A cache that the caller gives up gets its row in its own memory; one that somebody else holds is copied.
+TEST_F(Runs, ReplaceRowsOfAFeedThatIsGivenUp) {
+  for (const bool is_read_after : {false, true}) {
+    Graph graph;
+    Builder b(graph);
+    const ir::TensorType type{Type::kFloat, {Dim(kTime), Dim(kBatch)}};
+    const ValueId cache = b.input("cache", type), row = b.input("row", {Type::kFloat, {Dim(kBatch)}});
+    const ValueId i = b.input("i", {Type::kInt32, {}});
+    const ValueId sum = b.op("sum", {cache});  // before
+    const ValueId put = b.op("put", {cache, row, i});
+    graph.outputs = {{"put", put}, {"sum", sum}};
+    if (is_read_after) graph.outputs.push_back({"was", cache});
+    Executable executable(compiled(graph), std::make_shared<Variables>());
+    const auto feeds = [] {
+      return Feeds{{"cache", Tensor::of<float>({2, 2}, {1, 2, 3, 4})},
+                   {"row", Tensor::of<float>({2}, {8, 9})},
+                   {"i", Tensor::of<std::int32_t>({}, {1})}};
+    };
+    const auto expect = [](const std::vector<Tensor>& results) {
+      EXPECT_TRUE(same_bits(results[0], Tensor::of<float>({2, 2}, {1, 2, 8, 9})));
+      EXPECT_EQ(results[1].at(0), 10);
+    };
+    Feeds given = feeds();
+    const void* const memory = given.at("cache").raw();
+    const std::vector<Tensor> results = executable.run(std::move(given));
+    expect(results);
+    EXPECT_EQ(results[0].raw() == memory, !is_read_after);
+    if (is_read_after) {
+      EXPECT_TRUE(same_bits(results[2], feeds().at("cache")));
+    }
+    for (const bool gives_up : {false, true}) {
+      Feeds held = feeds();
+      const Tensor also = held.at("cache");
+      expect(gives_up ? executable.run(std::move(held)) : executable.run(held));
+      EXPECT_TRUE(same_bits(also, feeds().at("cache")));
+    }
+  }
+}
+
+// A view of the feed that is read later prevents it, and of two results with the same rows one is a copy.
+TEST_F(Runs, ReplaceRowsOfAFeedOnlyIfNothingElseReadsIt) {
+  for (const bool reuse : {false, true}) {
+    Graph graph;
+    Builder b(graph);
+    const ir::TensorType type{Type::kFloat, {Dim(2), Dim(2)}};
+    const ValueId cache = b.input("cache", type), row = b.input("row", {Type::kFloat, {Dim(2)}});
+    const ValueId i = b.input("i", {Type::kInt32, {}});
+    const ValueId view = b.op("reshape", {cache}, {{"shape", Shape{Dim(4)}}});
+    const ValueId put = b.op("put", {cache, row, i});
+    const ValueId sum = b.op("sum", {view});
+    graph.outputs = {{"put", put}, {"again", put}, {"sum", sum}};
+    for (const bool reads_view : {true, false}) {
+      if (!reads_view) graph.outputs.pop_back();
+      Executable executable(compiled(graph, reuse), std::make_shared<Variables>());
+      const auto results = executable.run(Feeds{{"cache", Tensor::of<float>({2, 2}, {1, 2, 3, 4})},
+                                                {"row", Tensor::of<float>({2}, {8, 9})},
+                                                {"i", Tensor::of<std::int32_t>({}, {1})}});
+      const Tensor expected = Tensor::of<float>({2, 2}, {1, 2, 8, 9});
+      EXPECT_TRUE(same_bits(results[0], expected));
+      EXPECT_TRUE(same_bits(results[1], expected));
+      EXPECT_NE(results[0].raw(), results[1].raw());
+      if (reads_view) {
+        EXPECT_EQ(results[2].at(0), 10);
+      }
+    }
+  }
+}
+
 TEST_F(Runs, ConvertFloatsThatAreFed) {
   output(b_.op("t_twist", {input("x", {Dim(2)})}));
   EXPECT_EQ(executable().run({{"x", Tensor::of<double>({2}, {2, 4})}})[0].at(1), 3);
@@ -388,7 +456,7 @@ TEST_F(Runs, CheckSizesThatAreNumbers) {
 TEST_F(Runs, AskForEverySizeToBeTold) {
   input("x", {Dim(2)});
   output(b_.op("t_count", {}, {{"shape", Shape{Dim(kTime)}}}));
-  EXPECT_THAT(mistake({{"x", floats({2})}}), HasSubstr("E0625 unknown-size]: nothing that is fed tells the size 'time'"));
+  EXPECT_THAT(mistake({{"x", floats({2})}}), HasSubstr("E0625 unknown-size]: no feed determines the size 'time'"));
 }
 
 TEST_F(Runs, RefuseNegativeSizes) {

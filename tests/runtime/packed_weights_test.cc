@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 
 #include "compiler/compile.h"
 #include "compiler/ir/parser.h"
 #include "runtime/execute/executable.h"
 #include "runtime/threads/own_threads.h"
 #include "runtime/threads/threads.h"
+#include "tests/runtime/elman_loop.h"
 #include "tests/same_bits.h"
 
 namespace graphrun {
@@ -18,23 +20,14 @@ namespace {
 
 using tests::same_bits;
 // A loop with its matrix, and a product outside of it with its last state.
-constexpr const char* kNetwork = R"(
+const std::string kNetwork = R"(
 graph "network" {
   input %x: FLOAT[time, batch, 40]
   input %h0: FLOAT[batch, 40]
   parameter %U: FLOAT[40, 40] = xavier(0.0)
   parameter %P: FLOAT[40, 70] = xavier(0.0)
-  %end: FLOAT[batch, 40] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=false) body "b" {
-    input %h: FLOAT[batch, 40]
-    input %x: FLOAT[batch, 40]
-    input %U: FLOAT[40, 40]
-    input %step: INT32[]
-    %u = matmul(%h, %U)
-    %v = add(%u, %x)
-    %t = tanh(%v)
-    output "h" = %t
-  }
-  %y = matmul(%end, %P)
+)" + tests::elman_loop("end", 40) +
+                             R"(  %y = matmul(%end, %P)
   %loss = sum(%y)
   output "y" = %y
   output "loss" = %loss
@@ -162,32 +155,13 @@ TEST_F(PackedWeightsTest, AreSharedByBatchShapes) {
 }
 
 // Two concurrent loops over one matrix, and a third product with it: it is packed once; its transpose is packed separately.
-constexpr const char* kTied = R"(
+const std::string kTied = R"(
 graph "tied" {
   input %x: FLOAT[time, batch, 256]
   input %h0: FLOAT[batch, 256]
   parameter %U: FLOAT[256, 256] = xavier(0.0)
-  %a: FLOAT[batch, 256] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=false) body "a" {
-    input %h: FLOAT[batch, 256]
-    input %x: FLOAT[batch, 256]
-    input %U: FLOAT[256, 256]
-    input %step: INT32[]
-    %u = matmul(%h, %U)
-    %v = add(%u, %x)
-    %t = tanh(%v)
-    output "h" = %t
-  }
-  %b: FLOAT[batch, 256] = scan(%h0, %x, %U; states=1, each=1, steps=<time>, reverse=true) body "b" {
-    input %h: FLOAT[batch, 256]
-    input %x: FLOAT[batch, 256]
-    input %U: FLOAT[256, 256]
-    input %step: INT32[]
-    %u = matmul(%h, %U)
-    %v = sub(%u, %x)
-    %t = tanh(%v)
-    output "h" = %t
-  }
-  %s = add(%a, %b)
+)" + tests::elman_loop("a", 256) +
+                          tests::elman_loop("b", 256, true) + R"(  %s = add(%a, %b)
   %y = matmul(%s, %U)
   %z = matmul(%s, %U; transpose_b=true)
   output "a" = %a
@@ -257,6 +231,67 @@ TEST_F(PackedWeightsTest, HaveTheSameBitsForAnyNumberOfThreads) {
     EXPECT_TRUE(same_bits(run(executable_), first_));
   }
   set_threads(before);
+}
+
+// A product with a matrix that many runs are fed.
+Program fed_matrix() {
+  return compile(ir::parse(R"(
+graph "fed" {
+  input %x: FLOAT[batch, 40]
+  input %P: FLOAT[40, columns] lasting
+  %y = matmul(%x, %P)
+  output "y" = %y
+}
+)",
+                           "fed"));
+}
+Tensor product_with(Executable& executable, const Tensor& matrix) {
+  return executable.run({{"x", numbers({3, 40}, 1)}, {"P", matrix}})[0].clone();
+}
+
+TEST(LastingFeeds, ArePackedOnceAndAgainWhenAnotherIsFed) {
+  for (const WeightForm form : {WeightForm::kFloat32, WeightForm::kBFloat16, WeightForm::kInt8}) {
+    const auto made = [&] { return Executable(fed_matrix(), std::make_shared<Variables>(), Target(cpu_device(), form)); };
+    Executable executable = made();
+    const Tensor one = numbers({40, 70}, 2), two = numbers({40, 70}, 3), wide = numbers({40, 90}, 4);
+    const Tensor of_one = product_with(executable, one);
+    EXPECT_GT(executable.packed_bytes(), 0u);
+    for (const Tensor& matrix : {two, wide, one}) {
+      Executable fresh = made();
+      EXPECT_TRUE(same_bits(product_with(executable, matrix), product_with(fresh, matrix)));
+    }
+    // The same tensor is not packed again; one that says that it was written is.
+    one.data<float>()[3] += 1;
+    EXPECT_TRUE(same_bits(product_with(executable, one), of_one));
+    one.mark_written();
+    EXPECT_FALSE(same_bits(product_with(executable, one), of_one));
+  }
+}
+
+TEST(LastingFeeds, AreNotSharedByExecutables) {
+  Executable executable(fed_matrix(), std::make_shared<Variables>());
+  std::vector<Executable> shares;
+  std::vector<Tensor> matrices, expected;
+  for (unsigned i = 0; i < 3; ++i) {
+    shares.push_back(executable.share());
+    matrices.push_back(numbers({40, 70}, 2 + i));
+    expected.push_back(product_with(executable, matrices.back()));
+  }
+  on_own_threads(3, [&](int i) {
+    const auto own = static_cast<std::size_t>(i);
+    for (int k = 0; k < 20; ++k) EXPECT_TRUE(same_bits(product_with(shares[own], matrices[own]), expected[own]));
+  });
+}
+
+// Places of sizes that no binding has any more are freed.
+TEST(LastingFeeds, OfForgottenSizesTakeNoMemory) {
+  Executable executable(fed_matrix(), std::make_shared<Variables>());
+  std::size_t most = 0;
+  for (std::int64_t columns = 1; columns <= 300; ++columns) {
+    product_with(executable, numbers({40, columns}, 1));
+    if (columns == 64) most = executable.packed_bytes();
+  }
+  EXPECT_LT(executable.packed_bytes(), 12 * most);  // 64 sizes of about 270 columns, for 64 of about 32
 }
 
 TEST(Version, IsOfTheElementsAndNeverComesBack) {

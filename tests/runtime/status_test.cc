@@ -17,13 +17,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // A file that is removed when the test ends.
-class SourceFile {
+class TemporarySource {
  public:
-  explicit SourceFile(const std::string& text)
+  explicit TemporarySource(const std::string& text)
       : path_(testing::TempDir() + "graphrun_status_" + std::to_string(getpid()) + ".pbtxt") {
     std::ofstream(path_, std::ios::binary) << text;
   }
-  ~SourceFile() { std::filesystem::remove(path_); }
+  ~TemporarySource() { std::filesystem::remove(path_); }
   Location at(int line, int column, int length = 1) const { return {intern_file(path_), line, column, length, nullptr}; }
   const std::string& path() const { return path_; }
 
@@ -43,7 +43,7 @@ TEST(Location, InternsFilesAndPlaces) {
 }
 
 TEST(Render, ShowsLineCaretAndNotes) {
-  const SourceFile file("first\nlet: \"h = hiden\"\r\nlast");
+  const TemporarySource file("first\nlet: \"h = hiden\"\r\nlast");
   const Diagnostic d{
       Severity::kError, "E0203 unknown-name", file.at(2, 11, 5), "unknown name 'hiden'", {"help: did you mean 'hidden'?"}};
   EXPECT_EQ(render(d), file.path() +
@@ -54,7 +54,7 @@ TEST(Render, ShowsLineCaretAndNotes) {
 }
 
 TEST(Render, CountsColumnsOfTabsAndWideCharacters) {
-  const SourceFile file("\t中文é = x\n");
+  const TemporarySource file("\t中文é = x\n");
   const Diagnostic d{Severity::kWarning, "E0203", file.at(1, 13), "here", {}};  // 1 tab, 3 + 3 + 2 bytes, " = "
   EXPECT_EQ(render(d), file.path() +
                            ":1:13: warning[E0203]: here\n"
@@ -66,7 +66,7 @@ TEST(Render, CountsColumnsOfTabsAndWideCharacters) {
 
 // The position of the caret under the X of a line that begins with `text`, in columns from the start of the line.
 std::size_t caret_after(const std::string& text) {
-  const SourceFile file(text + "X");
+  const TemporarySource file(text + "X");
   const std::string shown = render(Diagnostic{Severity::kError, "E1", file.at(1, static_cast<int>(text.size()) + 1), "x", {}});
   const std::string margin = "\n    | ";
   return shown.rfind('^') - shown.rfind(margin) - margin.size();
@@ -83,7 +83,7 @@ TEST(Render, KnowsHowWideCharactersAre) {
 
 TEST(Render, ReplacesWhatATerminalWouldObey) {
   const auto shown = [](const std::string& text) {
-    const SourceFile file(text);
+    const TemporarySource file(text);
     const std::string all = render(Diagnostic{Severity::kError, "E1", file.at(1, 1), "x", {}});
     const std::size_t begin = all.find("  1 | ") + 6;
     return all.substr(begin, all.find('\n', begin) - begin);
@@ -95,7 +95,7 @@ TEST(Render, ReplacesWhatATerminalWouldObey) {
 }
 
 TEST(Render, SurvivesEveryPlace) {
-  const SourceFile file("a\xFF\x1B[31mb\n");
+  const TemporarySource file("a\xFF\x1B[31mb\n");
   EXPECT_THAT(render(Diagnostic{Severity::kError, "E1", file.at(1, 8), "x", {}}), testing::Not(HasSubstr("\x1B")));
   for (const Location& at : {file.at(0, 0), file.at(1, 100, 100), file.at(2, 1), file.at(99, 1), file.at(1, -3, -3)}) {
     EXPECT_THAT(render(Diagnostic{Severity::kError, "E1", at, "x", {}}), HasSubstr("error[E1]: x"));
@@ -105,7 +105,7 @@ TEST(Render, SurvivesEveryPlace) {
 }
 
 TEST(Render, ShowsAWindowOfALongLine) {
-  const SourceFile file(std::string(5000, 'a') + "X" + std::string(5000, 'b'));
+  const TemporarySource file(std::string(5000, 'a') + "X" + std::string(5000, 'b'));
   const std::string text = render(Diagnostic{Severity::kError, "E1", file.at(1, 5001), "x", {}});
   EXPECT_LT(text.size(), 1000u);
   const std::size_t source = text.find("  1 | "), caret = text.find("    | ");
@@ -121,7 +121,7 @@ TEST(Render, ShowsTextThatStandsForAFile) {
 
 TEST(Render, ShowsNoBytesOfACompressedFile) {
   for (const std::string_view magic : kMagics) {
-    const SourceFile file(std::string(magic) + " bytes\nmore");
+    const TemporarySource file(std::string(magic) + " bytes\nmore");
     EXPECT_THAT(render(Diagnostic{Severity::kError, "E1", file.at(2, 1), "x", {}}), testing::EndsWith("x"));
   }
 }
@@ -156,7 +156,7 @@ TEST(NearNames, FindsTypingMistakes) {
 }
 
 TEST(TextAt, IsTheStringAroundAPlaceOrElseTheLine) {
-  const SourceFile file("  let: \"f = sigmoid(p)\"\n  parameter { name: [\"Wi\", \"W\\\"f\"] }\n");
+  const TemporarySource file("  let: \"f = sigmoid(p)\"\n  parameter { name: [\"Wi\", \"W\\\"f\"] }\n");
   EXPECT_EQ(text_at(file.at(1, 12)), "f = sigmoid(p)");
   EXPECT_EQ(text_at(file.at(1, 3)), "let: \"f = sigmoid(p)\"");
   EXPECT_EQ(text_at(file.at(2, 28)), "parameter { name: [\"Wi\", \"W\\\"f\"] }") << "between two strings";

@@ -247,7 +247,8 @@ REGISTER_KERNEL("t_fails", kCpu, [](const KernelRequest& request) -> Kernel {
   return {[](const KernelContext&) {}, 0, by_columns};
 });
 
-// A loop with one, whose end is `%end`; before it, if `beside`, a loop without one that may run concurrently.
+// A loop with a failing kernel, whose final state is `%end`; if `beside`, preceded by a loop without one that may run
+// concurrently.
 std::string failing(bool beside) {
   const auto loop = [](const std::string& name, const std::string& op) {
     return "%" + name + ": FLOAT[batch, 150] = scan(%h0, %x, %U; states=1, each=1, steps=<time>) body \"b\" {" + R"(

@@ -39,7 +39,7 @@ TEST_F(Check, InferIsCheckedBeforeTraining) {
   EXPECT_THAT(mistake("pth"), AllOf(HasSubstr(":19:61:"), HasSubstr("'pth'"), HasSubstr("did you mean 'path'")));
   EXPECT_THAT(mistake("sun(margin)"), AllOf(HasSubstr("no op 'sun'"), HasSubstr("'sum'")));
   EXPECT_THAT(mistake("margin"), HasSubstr("expected INT32[time, batch]"));
-  EXPECT_THAT(mistake("path[0]"), HasSubstr("outputs, ops and numbers alone"));
+  EXPECT_THAT(mistake("path[0]"), HasSubstr("may only contain the graph's outputs, ops and numbers"));
   EXPECT_THAT(mistake("concat(path, loss)"), HasSubstr("concat"));
 }
 

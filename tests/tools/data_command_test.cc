@@ -1,4 +1,4 @@
-// graphrun data: counts of a job's data, and a batch as it is fed to the graph.
+// graphrun data: counts of a job's data, and a batch as the graph receives it.
 #include <gmock/gmock.h>
 
 #include "tests/tools/program_fixture.h"

@@ -139,7 +139,7 @@ TEST_F(Ensemble, MistakesAreToldAtTheirPlaces) {
   EXPECT_THAT(with("data {", "data {", "train").err, HasSubstr("--out"));
   EXPECT_THAT(graphrun({"train", "graphs/jobs/both.pbtxt", "--out", "x"}).err, HasSubstr("train"));
 
-  EXPECT_THAT(graphrun({"infer", "graphs/jobs/say.pbtxt"}).err, HasSubstr("loads no model"));
+  EXPECT_THAT(graphrun({"infer", "graphs/jobs/say.pbtxt"}).err, HasSubstr("is not a model and loads none"));
   EXPECT_THAT(graphrun({"infer", "runs/seed-1", "--set", "models=3"}).err,
               HasSubstr("of a trained model infer, report and product_precision can be set"));
 

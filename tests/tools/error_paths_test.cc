@@ -120,5 +120,28 @@ TEST_F(ErrorPaths, AnOldCheckpointThatCannotBeRemoved) {
   }
 }
 
+// Training needs a thread that waits for signals and one that prepares batches. `infer` works with what it has.
+TEST_F(ErrorPaths, AThreadThatIsRefused) {
+  write_segmenter();
+  const std::vector<std::string> train = {
+      "train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1", "--threads", "2"};
+  const auto without = [&](const std::string& first_refused, const std::vector<std::string>& words, const std::string& input) {
+    return graphrun_with("thread_faults", {{"THREAD_FAULT", first_refused}, {"THREAD_FAULT_OF", "libstdc++"}}, words, input);
+  };
+  for (const std::string first : {"1", "2"}) {
+    expect(without(first, train, ""), 5, "E0515 no-thread");
+    std::filesystem::remove_all(path("model"));
+  }
+  ASSERT_EQ(graphrun(train).code, 0);
+  std::string lines;
+  for (int i = 0; i < 40; ++i) lines += "上海浦东\n";
+  const std::vector<std::string> infer = {"infer", "model", "--rows", "4", "--threads", "2"};
+  const Ran whole = graphrun(infer, lines);
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  const Ran alone = without("1", infer, lines);
+  EXPECT_EQ(alone.code, 0) << alone.err;
+  EXPECT_EQ(alone.out, whole.out);
+}
+
 }  // namespace
 }  // namespace graphrun

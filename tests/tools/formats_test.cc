@@ -56,7 +56,7 @@ TEST(Formats, FilesSideBySideMustMatch) {
               HasSubstr(b + ":2:1: error[E0653 unequal-files]: the file ends after 2 lines; '" + a + "'"));
   EXPECT_THAT(mistake(spec_of(Format::kParallel, fields, "german, english", {b, a})),
               HasSubstr(b + ":2:1: error[E0653 unequal-files]: the file ends after 2 lines"));
-  EXPECT_THAT(mistake(spec_of(Format::kParallel, fields, "german, english", {a, b, a})), HasSubstr("3 files, where 2 stand"));
+  EXPECT_THAT(mistake(spec_of(Format::kParallel, fields, "german, english", {a, b, a})), HasSubstr("3 files, in groups of 2"));
   const std::string bad = scratch.file("c", "1\n\xFFx\n3\n");
   EXPECT_THAT(mistake(spec_of(Format::kParallel, fields, "german, english", {a, bad})), HasSubstr(bad + ":2:1: error[E0641"));
 }

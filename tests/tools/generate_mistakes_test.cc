@@ -28,7 +28,7 @@ TEST_F(Generate, NamesTheSettingThatIsWrong) {
   warned("infer.say.generate.sample.temperature=2", "a beam searches and sample draws");
   const Ran graph = graphrun({"train", "graphs/translator.pbtxt", "--out", "no"});
   EXPECT_EQ(graph.code, 3);
-  EXPECT_THAT(graph.err, HasSubstr("the file says of itself that it is a Graph; expected a Job"));
+  EXPECT_THAT(graph.err, HasSubstr("the file declares itself a Graph; expected a Job"));
 }
 
 TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
@@ -53,7 +53,7 @@ TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
       {g + "align.field=lefd", "lefd"},
       {g + "align.replace=<none>", "'<none>', which is to be replaced, is no entry of the vocabulary of field 'right'"},
       {g + "sample.temperature=0", "temperature is 0; expected a number above 0"},
-      {"infer.say.from=alignment", "generate stands in the place of `from`"},
+      {"infer.say.from=alignment", "generate and `from` exclude each other"},
   };
   for (const auto& [set, message] : mistakes) {
     const Ran ran = graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", set});

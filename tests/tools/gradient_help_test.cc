@@ -96,7 +96,7 @@ TEST(ExpressionTexts, SayWhatTheyMean) {
   EXPECT_EQ(ExpressionText(graph, names).of({{"y", twice}}), "y = t1 * (1 - t1), where t1 = tanh(a)");
   EXPECT_EQ(ExpressionText(graph, names).of({{"y", b.op("sub", {b.cast(b.dim(*Dim::parse("n+1")), Type::kFloat), shared})}}),
             "y = n+1 - tanh(a)");
-  // BOOL beside BOOL stays BOOL: the language inserts no cast there.
+  // BOOL with BOOL stays BOOL: the language inserts no cast.
   const ir::ValueId less = b.op("lt", {values[0].second, values[1].second});
   const ir::ValueId number = b.cast(less, Type::kFloat);
   EXPECT_EQ(ExpressionText(graph, names).of({{"y", number}}), "y = cast(a < b, type='FLOAT')");

@@ -269,7 +269,7 @@ TEST_F(GraphDump, TellsThePeakForSizes) {
   const Ran peak = dump(with({"--size", "time=4", "--size", "batch=3"}));
   EXPECT_EQ(peak.code, 0) << peak.err;
   EXPECT_THAT(peak.out, HasSubstr("bytes at "));
-  EXPECT_THAT(peak.out, HasSubstr("are taken at once, at "));
+  EXPECT_THAT(peak.out, HasSubstr("are in use at once, at "));
   EXPECT_THAT(peak.out, ContainsRegex("with what kernels work in: [0-9]+ bytes .[1-9][0-9]* more., by [0-9]+ thread"));
   EXPECT_THAT(peak.out, HasSubstr("packed once until parameters change: 0 bytes\n"));
   const Ran reads = dump({"--inference", "--stage", "memory", "--size", "time=40", "--size", "batch=3", "--fetch", "path"});

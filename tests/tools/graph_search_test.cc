@@ -28,6 +28,15 @@ TEST_P(GraphSearchTest, GivesWhatTheHostsSearchGives) {
   }
 }
 
+TEST_P(GraphSearchTest, GivesTheSameHoweverOftenHistoriesGrow) {
+  for (const SearchCase& options : settings()) {
+    GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options, .room = 1}, variables_);
+    const auto expected = by_host(options);
+    expect_alike(search.run(feeds_, options), expected);
+    expect_alike(search.run(feeds_, options), expected);
+  }
+}
+
 TEST_P(GraphSearchTest, ContinuesWhatIsGivenAsTheHostDoes) {
   for (SearchCase options : settings()) {
     SCOPED_TRACE("beam " + std::to_string(options.beam) + ", at least " + std::to_string(options.min_length) + " words");

@@ -57,12 +57,29 @@ class TextsOf : public Answerer {
   const bool is_apart_;
 };
 
-// Lines "1", "2 2" and so on, in batches of two, of which some fail.
+// Notes the first record of each batch.
+class Noting : public TextsOf {
+ public:
+  explicit Noting(std::vector<std::int64_t>* firsts) : TextsOf("none", Trouble::kNoShare), firsts_(firsts) {}
+  Answers answer(const InferenceBatch& batch) override {
+    firsts_->push_back(batch.numbers.front());
+    return TextsOf::answer(batch);
+  }
+
+ private:
+  std::vector<std::int64_t>* firsts_;
+};
+
+// Lines "1", "2 2" and so on, in batches of two, some of which fail.
 class AnswerInOrder : public ::testing::Test {
  protected:
   // The stdout of answering `lines` lines, and the error of the end.
   std::pair<std::string, std::string> answered(const std::vector<std::string>& lines, const std::string& fails,
                                                Trouble trouble = Trouble::kNone) {
+    return answered(lines, std::make_unique<TextsOf>(fails, trouble));
+  }
+  std::pair<std::string, std::string> answered(const std::vector<std::string>& lines, std::unique_ptr<Answerer> answerer,
+                                               std::size_t most_waiting = kMostWaiting) {
     DataSpec data;
     data.rows = 2;
     data.fields = {make_field("words", 0, {Split::kSpace})};
@@ -76,10 +93,7 @@ class AnswerInOrder : public ::testing::Test {
     options.ahead = 100;
     InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch_.file("in", text)), options);
     testing::internal::CaptureStdout();
-    const std::string error = message_of([&] {
-      TextsOf answerer(fails, trouble);
-      answer_in_order(reader, answerer, {});
-    });
+    const std::string error = message_of([&] { answer_in_order(reader, *answerer, {}, most_waiting); });
     return {testing::internal::GetCapturedStdout(), error};
   }
   Scratch scratch_;
@@ -89,7 +103,7 @@ TEST_F(AnswerInOrder, WhateverTheOrderOfBatches) {
   EXPECT_EQ(answered({"1", "1 2", "", "1 2 3", "2", "1 2 3 4"}, "none").first, "1;1 2;;1 2 3;2;1 2 3 4;");
 }
 
-// Over several windows, of which each has batches for all threads.
+// Over several windows, each with batches for all threads.
 TEST_F(AnswerInOrder, OfManyLines) {
   std::vector<std::string> lines;
   std::string expected;
@@ -111,6 +125,22 @@ TEST_F(AnswerInOrder, OfManyLines) {
   EXPECT_EQ(out, before);
   EXPECT_THROW(answered(lines, "3 3", Trouble::kInternalError), InternalError);
   testing::internal::GetCapturedStdout();
+}
+
+// The longest lines come last and are answered first, until their answers are too large to hold.
+TEST_F(AnswerInOrder, HoldsFewLargeAnswers) {
+  std::vector<std::string> lines;
+  std::string expected;
+  for (int i = 0; i < 8; ++i) {
+    lines.push_back((i == 0 ? "" : lines.back() + " ") + "1");
+    expected += lines.back() + ";";
+  }
+  std::vector<std::int64_t> firsts;
+  EXPECT_EQ(answered(lines, std::make_unique<Noting>(&firsts)).first, expected);
+  EXPECT_THAT(firsts, ElementsAre(6, 4, 2, 0));
+  firsts.clear();
+  EXPECT_EQ(answered(lines, std::make_unique<Noting>(&firsts), 20).first, expected);
+  EXPECT_THAT(firsts, ElementsAre(6, 0, 2, 4));
 }
 
 TEST_F(AnswerInOrder, AllBeforeABatchThatFails) {

@@ -108,7 +108,7 @@ TEST(InferenceReader, CallsForWhatStandsBesideInTheInputsOrder) {
   EXPECT_EQ(calls, 4);
 }
 
-// Those before it come first, of whatever length, and those after it never.
+// All lines before the mistake come first, whatever their lengths, and lines after it never come.
 TEST(InferenceReader, GivesOutAllBeforeAMistakeThatItReadAhead) {
   Scratch scratch;
   const Prepared p = segmenter(scratch);
@@ -232,7 +232,7 @@ TEST(InferenceReader, PlainLinesForATagger) {
   EXPECT_EQ(batch->batch.feeds.at("words").sizes(), (Sizes{2, 2}));
 }
 
-// Lines of 2, 3 and 1 units, of which at most 2 are read, and the warnings.
+// Lines of 2, 3 and 1 units, at most 2 of which are read, and the warnings.
 struct Limited {
   std::vector<std::int64_t> rows;
   std::vector<std::int32_t> lengths;

@@ -195,11 +195,11 @@ train {
 report: "loss = nll"
 infer { write: CONLL }
 )job");
-  for (const char* part : {"names no graph",
+  for (const char* part : {"the job has no graph",
                            "job.pbtxt:2:27: error[E0412 unknown-name]: no field 'word'",
                            "column -1",
                            "a second field 'words'",
-                           "BMES is derived from SEGMENTED data alone",
+                           "BMES is derived only from SEGMENTED data",
                            "field named 'two words'",
                            "no field 'wrds'",
                            "batches of 0 rows",
@@ -214,11 +214,11 @@ infer { write: CONLL }
                            "validate needs data",
                            "one checkpoint is kept",
                            "no report 'f1'",
-                           "'nll' stands outside",
+                           "'nll' is outside of sum",
                            "infer without a name",
-                           "does not say what it writes",
+                           "has no value to write",
                            "CONLL adds a column",
-                           "does not say whose entries"})
+                           "does not name the field whose entries it writes"})
     EXPECT_THAT(all, HasSubstr(part));
 }
 
@@ -226,7 +226,7 @@ TEST(Job, RulesOfFormats) {
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: STREAM")), HasSubstr("a STREAM needs a window"));
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: STREAM")), HasSubstr("it has no examples to group"));
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: PARALLEL"), {"data.field.tags.column=2"}),
-              HasSubstr("job.pbtxt:6:10: error[E0411 bad-setting]: 1 file, where 3 stand side by side"));
+              HasSubstr("job.pbtxt:6:10: error[E0411 bad-setting]: 1 file, in groups of 3 parallel files"));
   EXPECT_THAT(mistakes(changed("format: SEGMENTED", "format: LINES end_of_line: \"x\"")),
               HasSubstr("only a STREAM has an end_of_line"));
   EXPECT_THAT(mistakes(changed("split: CHARACTER", "")), HasSubstr("field 'characters' needs a split"));
@@ -235,7 +235,7 @@ TEST(Job, RulesOfFormats) {
   EXPECT_THAT(mistakes(changed("split: CHARACTER", "split: CHARACTER column: 1")),
               HasSubstr("only CONLL, TSV and PARALLEL have columns"));
   EXPECT_THAT(mistakes(changed("min_count: 1", "min_count: 1 file: \"v.txt\"")),
-              HasSubstr("a vocabulary of a file is as it stands"));
+              HasSubstr("a vocabulary from a file is used unchanged"));
   EXPECT_THAT(mistakes(changed("read: LINES", "read: TSV")),
               HasSubstr("only the fields of TSV and PARALLEL data can be read from TSV"));
   EXPECT_THAT(mistakes(changed("read: LINES", "read: STREAM")), HasSubstr("inference reads LINES, CONLL, TSV or JSONL"));
@@ -250,7 +250,7 @@ TEST(Job, RulesOfSplits) {
   EXPECT_EQ(split("[SPACE, CHARACTER]"), "");
   EXPECT_THAT(split("[CHARACTER, SPACE]"), HasSubstr("a character can't be split any further"));
   EXPECT_THAT(split("[SPACE, SPACE]"), HasSubstr("a word has no white space"));
-  EXPECT_THAT(split("[NONE, SPACE]"), HasSubstr("NONE beside other splits"));
+  EXPECT_THAT(split("[NONE, SPACE]"), HasSubstr("NONE together with other splits"));
   EXPECT_THAT(split("[LIST, CHARACTER]"), HasSubstr("only JSONL has lists"));
   EXPECT_THAT(split("CHARACTER", " key: \"text\""), HasSubstr("only JSONL has keys"));
   const std::string conll = changed("format: SEGMENTED", "format: CONLL");
@@ -269,7 +269,8 @@ TEST(Job, SharedVocabularies) {
   EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.share=character"}), HasSubstr("did you mean 'characters'?"));
   EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.share=tags"}),
               HasSubstr("no field with a vocabulary of its own 'tags'"));
-  EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.size=3"}), HasSubstr("expected nothing beside share"));
+  EXPECT_THAT(mistakes(shared, {"data.field.tags.vocabulary.size=3"}),
+              HasSubstr("defines the shared vocabulary; expected no other setting"));
 }
 
 TEST(Job, BatchesByTokens) {
@@ -283,7 +284,7 @@ TEST(Job, BatchesByTokens) {
 TEST(Job, WhatTrainingNeeds) {
   LoadedJob job = parse_job(changed("minimize: \"loss\"", ""), "job.pbtxt", {"train.epochs=0", "data.train="});
   const std::string all = message_of([&] { require_training(job); });
-  EXPECT_THAT(all, HasSubstr("what to minimize"));
+  EXPECT_THAT(all, HasSubstr("train has no objective"));
   EXPECT_THAT(all, HasSubstr("0 epochs; expected 1 or more"));
   EXPECT_THAT(all, HasSubstr("no files to train on"));
   EXPECT_THAT(all, Not(HasSubstr("no optimizer")));

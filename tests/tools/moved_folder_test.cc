@@ -84,7 +84,7 @@ TEST_F(MovedFolder, IsToldOfWhereItWasRemoved) {
   EXPECT_FALSE(exists("model"));
   const Ran emptied = train("model", "empty:metrics.jsonl:2");
   EXPECT_EQ(emptied.code, 5) << emptied.err;
-  EXPECT_THAT(emptied.err, HasSubstr("what stood in 'model' was removed"));
+  EXPECT_THAT(emptied.err, HasSubstr("the run in 'model' was removed"));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(Numbers, AreWhatFloat32Holds) {
     EXPECT_THAT(read_number(text).wrong, HasSubstr("beyond float32")) << text;
 }
 
-// Words with as many numbers beside them, and lists of other lengths.
+// Words with a number each, and lists of other lengths.
 TEST(Numbers, OfColumnsStandBesideWords) {
   Scratch scratch;
   const Prepared p(spec_of(

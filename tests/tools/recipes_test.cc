@@ -46,7 +46,7 @@ class Recipes : public ProgramTest {
     const auto lines = metrics(out);
     return static_cast<int>(std::count_if(lines.begin(), lines.end(), [](const auto& line) { return line.contains("valid"); }));
   }
-  // Of the newest folder of a kind.
+  // The tensors of the newest folder of a kind.
   NamedTensors tensors(const std::string& out, const std::string& kind, const std::string& group) const {
     std::vector<fs::path> folders;
     for (const auto& entry : fs::directory_iterator(root_ / out / kind)) folders.push_back(entry.path());
@@ -245,7 +245,7 @@ TEST_F(Recipes, AverageMakesAModelOfSeveral) {
   EXPECT_EQ(graphrun({"evaluate", "mean"}).code, 0);
   const Ran again = graphrun({"average", "one", "two", "--out", "mean"});
   EXPECT_EQ(again.code, 2);
-  EXPECT_THAT(again.err, AllOf(HasSubstr("a run stands in 'mean' already"), Not(HasSubstr("--resume"))));
+  EXPECT_THAT(again.err, AllOf(HasSubstr("'mean' already contains a run"), Not(HasSubstr("--resume"))));
   ASSERT_EQ(train("wide", {"train.epochs=1", "hidden=8"}).code, 0);
   const Ran unlike = graphrun({"average", "one", "wide", "--out", "other"});
   EXPECT_EQ(unlike.code, 4);
@@ -294,7 +294,7 @@ TEST_F(Recipes, WordVectorsBeginRowsAndMayBeFrozen) {
   fs::remove_all(root_ / "model");
   const Ran narrow = graphrun(command);
   EXPECT_EQ(narrow.code, 4);
-  EXPECT_THAT(narrow.err, AllOf(HasSubstr("vectors.txt:1"), HasSubstr("E0656"), HasSubstr("2 numbers behind the word")));
+  EXPECT_THAT(narrow.err, AllOf(HasSubstr("vectors.txt:1"), HasSubstr("E0656"), HasSubstr("2 numbers after the word")));
   EXPECT_FALSE(exists("model"));
 }
 
@@ -355,8 +355,9 @@ TEST_F(Recipes, WrongRecipesAreRefusedAtOnce) {
   EXPECT_THAT(ranges.err, HasSubstr("clip is 0; expected a finite number above 0"));
   const Ran alone = train("wrong", {"train.optimizer.lion.beta1=0.95"});
   EXPECT_EQ(alone.code, 3);
-  EXPECT_THAT(alone.err, AllOf(HasSubstr("lion has no learning_rate"),
-                               HasSubstr("or --set train.optimizer.lion.learning_rate=NUMBER beside its other settings")));
+  EXPECT_THAT(alone.err,
+              AllOf(HasSubstr("lion has no learning_rate"),
+                    HasSubstr("or --set train.optimizer.lion.learning_rate=NUMBER together with its other settings")));
   const Ran zero = train("wrong", {"train.optimizer.lion.learning_rate=0"});
   EXPECT_THAT(zero.err, HasSubstr("learning_rate is 0; expected a finite number above 0"));
   const Ran settings = train("wrong", {"train.optimizer.lion.epsilon=1e-8"});

@@ -85,7 +85,7 @@ TEST_F(Regression, RefusesListsOfAnotherSizeWhereTheyStand) {
   };
   const auto refusal = [](const std::string& file) {
     return AllOf(HasSubstr(file + ".jsonl:2:1: error[E0623 feed-shape]: step 2 of feed 'steps' has 3 numbers; expected 2"),
-                 HasSubstr("input 'steps' of the graph is [time, 2, batch]; the feed stands at"));
+                 HasSubstr("input 'steps' of the graph is [time, 2, batch]; the feed is at"));
   };
   for (const auto& [train, valid, file] : {std::tuple(good + bad, good, "train"), {good, good + bad, "valid"}}) {
     const Ran checked = run({"check", "graphs/jobs/adding.pbtxt"}, files(train, valid));

@@ -85,7 +85,7 @@ TEST(Report, MistakesAreFoundTogether) {
   std::string all;
   for (const Diagnostic& d : problems) all += render(d) + "\n";
   EXPECT_EQ(problems.size(), 9u) << all;
-  EXPECT_THAT(all, HasSubstr("'nll' stands outside of sum, mean and count"));
+  EXPECT_THAT(all, HasSubstr("'nll' is outside of sum, mean and count"));
   EXPECT_THAT(all, HasSubstr("sum has no 'lenghts'"));
   EXPECT_THAT(all, HasSubstr("'rouge' is not known to reports"));
   EXPECT_THAT(all, HasSubstr("a second report 'f2'"));

@@ -115,7 +115,7 @@ TEST_F(Run, TellsWhatIsWrongWithWhatItIsGiven) {
     EXPECT_THAT(ran.err, HasSubstr(message)) << feed;
   };
   expect("x=[[1, 2], [3]]", "[1] has 1 element, the first one at its depth 2");
-  expect("x=[[1, 2], 3]", "3 at [1] stands where others have a list");
+  expect("x=[[1, 2], 3]", "found 3 at [1], where other rows have a list");
   expect("x=[[1, \"two\"]]", "\"two\" at [0, 1] is not a number");
   expect("x=[[1, 2]", "found the end at character 8 of [[1, 2], expected numbers as JSON");
   expect("x=[1, 2]", "input 'x' is fed the sizes [2], [batch, 2] expected");

@@ -103,7 +103,7 @@ class SearchFixture : public ::testing::TestWithParam<GeneratingNetwork> {
     return options.sampling ? sample(runner, sentences_, options, *options.sampling) : beam_search(runner, sentences_, options);
   }
 
-  // Of one sentence.
+  // The feeds of one sentence.
   Feeds feeds_of(std::int64_t sentence) const {
     Feeds one;
     for (const auto& [name, all] : feeds_) {

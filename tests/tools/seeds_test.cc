@@ -60,7 +60,7 @@ TEST_F(Seeds, GiveATableWithMeanAndDeviation) {
   // A separate run cannot be put into the folder of several seeds.
   const Ran plain = graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"});
   EXPECT_EQ(plain.code, 2);
-  EXPECT_THAT(plain.err, AllOf(HasSubstr("E0520"), HasSubstr("runs of several seeds stand in 'model' already")));
+  EXPECT_THAT(plain.err, AllOf(HasSubstr("E0520"), HasSubstr("'model' already contains runs of several seeds")));
 }
 
 TEST_F(Seeds, OneThatDivergesDoesNotEndTheOthers) {

@@ -47,7 +47,7 @@ TEST_P(SubwordKinds, AreTheSameOfTheSameTexts) {
 TEST_P(SubwordKinds, AreAsManyAsTheTextsGive) {
   EXPECT_LT(trained(GetParam(), 5000)->entries().size(), 400u);
   EXPECT_THAT(message_of([] { trained(GetParam(), 4); }),
-              AllOf(HasSubstr("E0657 bad-subwords"), HasSubstr("field 'words'"), HasSubstr("4 pieces were asked for")));
+              AllOf(HasSubstr("E0657 bad-subwords"), HasSubstr("field 'words'"), HasSubstr("4 pieces were requested")));
 }
 
 TEST(Subwords, WhatIsNoPieceStandsAlone) {

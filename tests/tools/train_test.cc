@@ -173,7 +173,7 @@ TEST_F(TrainSegmenter, AJobMayComeFromAPipe) {
   };
   const Ran wrong = train("--set train.epochs=0");
   EXPECT_EQ(wrong.code, 3);
-  EXPECT_THAT(wrong.err, AllOf(HasSubstr("epochs"), Not(HasSubstr("names no graph"))));
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr("epochs"), Not(HasSubstr("the job has no graph"))));
   const Ran trained = train("--set train.epochs=1");
   EXPECT_EQ(trained.code, 0) << trained.err;
   EXPECT_TRUE(exists("model/best"));

@@ -61,7 +61,7 @@ TEST_F(Trial, LeavesNothingWhereASignalComes) {
     const Ran ran = run("/usr/bin/timeout", all);
     EXPECT_EQ(ran.code, 128 + (std::string(signal) == "INT" ? SIGINT : SIGTERM)) << ran.err;
     EXPECT_EQ(ran.out, "");
-    EXPECT_THAT(ran.err, HasSubstr("nothing is left behind"));
+    EXPECT_THAT(ran.err, HasSubstr("no files are left"));
     EXPECT_EQ(files(), before);
   }
 }

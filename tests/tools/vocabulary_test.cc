@@ -66,7 +66,7 @@ TEST(Vocabulary, Mistakes) {
   Scratch scratch;
   const std::string twice = scratch.file("twice", "a\nb\na\n");
   EXPECT_THAT(message_of([&] { Vocabulary::read(twice, true); }),
-              HasSubstr(":3:1: error[E0645 bad-vocabulary-entry]: 'a' stands in line 1 already"));
+              HasSubstr(":3:1: error[E0645 bad-vocabulary-entry]: 'a' is also in line 1"));
   EXPECT_THAT(message_of([&] { Vocabulary::read(scratch.file("empty", "a\n\nb\n"), true); }),
               HasSubstr(":2:1: error[E0645 bad-vocabulary-entry]: an empty line"));
   EXPECT_THAT(message_of([&] { Vocabulary::read(scratch.file("open", "a\n"), false, {}, true); }),

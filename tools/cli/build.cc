@@ -9,10 +9,10 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kAligned = 4;  // what notes' parts begin at multiples of
+constexpr std::size_t kAligned = 4;  // alignment of the parts of a note
 std::size_t padded(std::size_t size) { return (size + kAligned - 1) / kAligned * kAligned; }
 
-// The build id among the notes of a segment, empty: it has none.
+// The build id among the notes of a segment; "" if there is none.
 std::string id_of(const char* notes, std::size_t size) {
   ElfW(Nhdr) note;
   for (std::size_t at = 0; at + sizeof note <= size;) {
@@ -29,7 +29,7 @@ std::string id_of(const char* notes, std::size_t size) {
   return "";
 }
 
-// Notes the ids of what is loaded: the program goes by no name.
+// Records the ids of loaded objects; the program itself has no name.
 int note_id(dl_phdr_info* loaded, std::size_t, void* noted) {
   Build& build = *static_cast<Build*>(noted);
   const std::string_view name = loaded->dlpi_name;

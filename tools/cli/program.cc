@@ -27,10 +27,10 @@ int report(std::ostream& messages, std::string_view program, const std::string& 
   return static_cast<int>(code);
 }
 
-constexpr unsigned kMostPositions = 10;                          // of a command
+constexpr unsigned kMostPositions = 10;                          // positional arguments of a command
 constexpr std::uint64_t kLargestInput = std::uint64_t{1} << 30;  // bytes
 
-// "did you mean '--threads'?"; positions have names too, which are no options.
+// "did you mean '--threads'?"; positional arguments have names too, but these are not options.
 std::string near_option(const std::string& name, const po::options_description& options,
                         const po::positional_options_description& positional) {
   std::set<std::string> positions;
@@ -47,10 +47,10 @@ std::string near_option(const std::string& name, const po::options_description& 
 }  // namespace
 
 void secure_streams() {
-  // Reading what is open for writing alone fails as reading a closed stream does, and the other way round.
+  // A stream that is open only for writing fails on reading just like a closed stream, and vice versa.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;  // takes the lowest number: this one
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;  // open() returns this number
   }
   std::signal(SIGXFSZ, SIG_IGN);
 }
@@ -66,7 +66,7 @@ namespace {
 int guarded_but_for_memory(std::string_view program, const std::function<ExitCode()>& body, std::ostream& messages) {
   try {
     const ExitCode code = body();
-    // What was printed so far may be in a buffer: a full disk shows here.
+    // Output may still be buffered, so a full disk is detected only here.
     errno = 0;
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) unwritable_file("stdout", "write", errno != 0 ? errno : EIO);
     return static_cast<int>(code);
@@ -80,10 +80,16 @@ int guarded_but_for_memory(std::string_view program, const std::function<ExitCod
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::system_error& error) {
-    // EAGAIN: a thread that the system has no room for.
-    const bool no_room =
-        error.code() == std::errc::not_enough_memory || error.code() == std::errc::resource_unavailable_try_again;
-    return report(messages, program, error.what(), no_room ? ExitCode::kNoRoom : ExitCode::kRunFailed);
+    // EAGAIN: the system has no resources for another thread.
+    if (error.code() == std::errc::resource_unavailable_try_again) {
+      const UserError refused(ExitCode::kNoRoom, "E0515 no-thread",
+                              std::string("the system refuses another thread: ") + error.what(),
+                              {"`ulimit -u`, or the limit of a container's or a service's tasks, must allow more"});
+      messages << render(refused.diagnostics(), &messages == &std::cerr && color_on_stderr()) << std::endl;
+      return static_cast<int>(refused.exit_code());
+    }
+    return report(messages, program, error.what(),
+                  error.code() == std::errc::not_enough_memory ? ExitCode::kNoRoom : ExitCode::kRunFailed);
   } catch (const InternalError& error) {
     return report(messages, program, std::string("internal error, a bug of graphrun: ") + error.what(), ExitCode::kRunFailed);
   } catch (const std::exception& error) {
@@ -95,8 +101,8 @@ constexpr std::string_view kOutOfMemory = ": out of memory\n";
 std::string_view guarded_program;
 std::terminate_handler end_otherwise = nullptr;
 
-// No handler is reached by an exception that leaves a destructor: nlohmann's values allocate while they are destroyed. Nothing
-// may allocate here.
+// An exception that leaves a destructor reaches no handler: nlohmann's values allocate while they are destroyed. Nothing may
+// allocate here.
 [[noreturn]] void end_without_memory() {
   try {
     if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
@@ -118,7 +124,7 @@ int guarded(std::string_view program, const std::function<ExitCode()>& body, std
     end_otherwise = before;
   try {
     return guarded_but_for_memory(program, body, messages);
-  } catch (const std::bad_alloc&) {  // of the body, or of what was to be said of its mistakes
+  } catch (const std::bad_alloc&) {  // from the body, or while its error was reported
     messages << program << kOutOfMemory;
     return static_cast<int>(ExitCode::kNoRoom);
   }
@@ -181,7 +187,7 @@ void write_output(const std::string& path, std::string_view text) {
     write_file(path, text);
     return;
   }
-  // What was printed before it comes first; a stream's buffer would lose what a signal interrupts.
+  // Earlier output must come first. This does not use a buffered stream, which would lose output when a signal interrupts it.
   if (std::fflush(stdout) != 0 || write_some(STDOUT_FILENO, text.data(), text.size()) < text.size())
     unwritable_file("stdout", "write", errno);
 }

@@ -1,5 +1,5 @@
-// What every program's command line shares: options without guessing, the kinds of failure and their exit codes, files and
-// streams.
+// Shared by the command lines of all programs: options without abbreviations, the kinds of failure and their exit codes, files
+// and streams.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -14,8 +14,8 @@
 
 namespace graphrun {
 
-// A mistake on the command line: exit code 2, its text, and where to read more, which is the program's --help or, once it is
-// known, the command's.
+// A mistake on the command line: exit code 2. The message refers to the program's --help or, once the command is known, to the
+// command's.
 class UsageError : public std::runtime_error {
  public:
   explicit UsageError(const std::string& text, std::string command = "")
@@ -26,24 +26,25 @@ class UsageError : public std::runtime_error {
   std::string command_;
 };
 
-// Runs `body` and turns what it throws into a message on stderr and an exit code: a UserError's own, 2 for a UsageError, 5
-// where memory is out (of what says so too, and of destructors), 1 for our own bugs. `program` begins the messages and outlives
-// the call. The messages go to `messages`, with colours only where that is stderr.
+// Runs `body` and turns what it throws into a message on stderr and an exit code: a UserError's own, 2 for a UsageError, 5 if
+// memory runs out (also while reporting that, or in a destructor), 1 for internal errors. `program` begins the messages and
+// must outlive the call. The messages go to `messages`, with colors only if that is std::cerr.
 int guarded(std::string_view program, const std::function<ExitCode()>& body, std::ostream& messages = std::cerr);
 
-// Before anything opens a file: a standard stream that is closed stays closed, so that no file takes its number and is written
-// to or read by mistake. And a file as large as the shell allows (ulimit -f) is an error like a full disk, not the end.
+// Call this before anything opens a file. A closed standard stream stays unusable, so that no file takes its number and is read
+// or written by mistake. Exceeding the shell's limit on file sizes (ulimit -f) becomes an error, like a full disk, and does not
+// end the program.
 void secure_streams();
 
-// Starts the program anew with threads that spin only briefly while they wait for one another, unless the environment says how
-// they wait: OpenMP reads that before main, and on a machine that others use too long spins stall every parallel loop.
+// Restarts the program so that idle threads spin only briefly, unless the environment says how they wait. OpenMP reads the
+// environment before main. On a shared machine, long spins would stall every parallel loop.
 void wait_without_long_spins(char** words);
 
-// What may be meant by an option that does not exist, given its name without dashes; "" of none.
+// A hint about an option that does not exist, given its name without dashes; "" for no hint.
 using OptionHint = std::function<std::string(const std::string& name)>;
 
-// Parses argv[1..] with abbreviations refused; `positional` may be empty. Of an unknown option `hint` is asked first, then what
-// is spelled alike is offered. Throws UsageError.
+// Parses argv[1..] without abbreviations; `positional` may be empty. For an unknown option, the message contains `hint`,
+// otherwise options with similar names. Throws UsageError.
 boost::program_options::variables_map parse_options(
     const std::vector<std::string>& arguments, const boost::program_options::options_description& options,
     const boost::program_options::positional_options_description& positional = {}, const OptionHint& hint = nullptr);
@@ -51,15 +52,15 @@ boost::program_options::variables_map parse_options(
 // "0.1.0"
 std::string_view version();
 
-// Whether messages on stderr may be coloured: a terminal, and NO_COLOR is not set.
+// Whether messages on stderr may have colors: it is a terminal and NO_COLOR is not set.
 bool color_on_stderr();
 
-// The whole file, or stdin for "-". Throws UserError as runtime/base/file.h.
+// Reads the whole file, or stdin for "-". Throws UserError like runtime/base/file.h.
 std::string read_input(const std::string& path);
-// Writes it atomically, or to stdout for "-". Throws UserError as runtime/base/file.h.
+// Writes the file atomically, or stdout for "-". Throws UserError like runtime/base/file.h.
 void write_output(const std::string& path, std::string_view text);
 
-// "NAME=VALUE" as --set gives it. Throws UsageError where there is no '='.
+// Parses "NAME=VALUE" of --set. Throws UsageError if there is no '='.
 GraphRequest::Setting parse_set(const std::string& text);
 
 }  // namespace graphrun

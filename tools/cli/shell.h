@@ -5,7 +5,7 @@
 
 namespace graphrun {
 
-// The word as a shell reads it back: in single quotes where it has more in it than letters, digits and _@%+=:,./-
+// The word quoted for a shell: in single quotes if it contains anything but letters, digits and _@%+=:,./-
 std::string shell_quoted(const std::string& word);
 
 }  // namespace graphrun

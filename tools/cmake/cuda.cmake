@@ -15,8 +15,8 @@ string(APPEND embedded "};\n\n}  // namespace\n\nstd::span<const DeviceHeader> d
 file(WRITE ${DEVICE_HEADERS_SOURCE}.new "${embedded}")
 file(COPY_FILE ${DEVICE_HEADERS_SOURCE}.new ${DEVICE_HEADERS_SOURCE} ONLY_IF_DIFFERENT)
 
-# The CUDA backend: a library of its own that graphrun loads when it is asked for, so that nothing else links CUDA. It is built
-# where there is a CUDA compiler; where there is one, a library that cannot be built is an error.
+# The CUDA backend is a separate library that graphrun loads on demand, so that nothing else links CUDA. It is built if there is
+# a CUDA compiler; then, failing to build it is an error.
 option(GRAPHRUN_CUDA "Build the CUDA backend where nvcc is found" ON)
 set(CUDA_STATE "not asked for")
 if(GRAPHRUN_CUDA AND GRAPHRUN_SANITIZE)
@@ -27,7 +27,7 @@ elseif(GRAPHRUN_CUDA)
 endif()
 if(GRAPHRUN_CUDA AND GRAPHRUN_NVCC)
   set(CMAKE_CUDA_COMPILER ${GRAPHRUN_NVCC})
-  # Machine code for 7.5 to 12.0, where 8.0's serves 8.6 and 8.9; and PTX of the last for what comes after.
+  # Machine code for 7.5 to 12.0, where 8.0 also serves 8.6 and 8.9, and PTX of the last one for later devices.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES "75-real;80-real;90-real;100-real;120" CACHE STRING "What the CUDA backend is compiled for")
   endif()
@@ -35,7 +35,7 @@ if(GRAPHRUN_CUDA AND GRAPHRUN_NVCC)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
   endif()
   enable_language(CUDA)
-  # CMake 3.25 knows the option for nvcc up to 11 alone.
+  # CMake 3.25 knows this option only for nvcc up to 11.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")

@@ -1,10 +1,10 @@
-# What `cmake --install` lays down: programs, library, headers, the folder graphs, and the package for find_package(graphrun).
+# `cmake --install` installs programs, library, headers, the folder graphs, and the package for find_package(graphrun).
 include(CMakePackageConfigHelpers)
 
 install(TARGETS graphrun_program graph-dump RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS graphrun_core EXPORT graphrun LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS graphrun_graphviz graphrun_sentencepiece LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-# The headers that a client needs: load and compile, graphs, run, and the schema that an operator of its own is written to.
+# The headers that a client needs: to load, compile and run graphs, and to register its own operators.
 file(GLOB IR_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/compiler/ir/*.h)
 set(INCLUDE_DIR ${CMAKE_INSTALL_INCLUDEDIR}/graphrun)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime DESTINATION ${INCLUDE_DIR} FILES_MATCHING PATTERN *.h PATTERN cuda EXCLUDE)

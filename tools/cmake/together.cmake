@@ -1,16 +1,16 @@
-# Compiles neighbouring sources of a target as one translation unit ("unity build"). Headers and templates are then parsed and
-# instantiated once for many files, which is where a compiler of C++ spends most of its time: the programs take about a quarter
-# of the processor's time. Names in anonymous namespaces must therefore differ within a group; a clash is an error of the compiler.
+# Compiles neighboring sources of a target as one translation unit ("unity build"). Headers and templates are then parsed and
+# instantiated once for many files, which is most of the work in compiling C++: the programs take about a quarter of the time.
+# Names in anonymous namespaces must therefore differ within a group; a clash is a compile error.
 #
-# -DGRAPHRUN_UNITY=OFF compiles each file alone. tests/alone/check proves that every file still compiles alone, so no file
-# can come to rely on what its neighbours include.
-option(GRAPHRUN_UNITY "Compile neighbouring source files together" ON)
+# -DGRAPHRUN_UNITY=OFF compiles each file alone. tests/alone/check checks that every file compiles alone, so that none relies on
+# the includes of its neighbors.
+option(GRAPHRUN_UNITY "Compile neighboring source files together" ON)
 
-# compile_together(TARGET BYTES SOURCE...): groups of up to BYTES of text. Large groups make a whole build cheaper, small ones the
-# build after a change: PROGRAM_BYTES is for what a newcomer waits for, TEST_BYTES for the tests. A folder that fits joins the
-# folder before it; a larger one is cut into groups of its own, so that a new file moves no border in other folders. Left alone
-# are files that Highway compiles once for each instruction set and, by CMake's own rule, those with compile definitions or
-# options of their own.
+# compile_together(TARGET BYTES SOURCE...): groups of up to BYTES of text. Large groups make a full build faster, small ones an
+# incremental build: PROGRAM_BYTES is for the programs, TEST_BYTES for the tests. A folder that fits joins the previous folder;
+# a larger one is divided into its own groups, so that a new file does not change the groups of other folders. Files that
+# Highway compiles once per instruction set are compiled alone and so, by CMake's rule, are files with their own definitions or
+# options.
 set(PROGRAM_BYTES 100000)
 set(TEST_BYTES 60000)
 function(compile_together target bytes)

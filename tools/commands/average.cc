@@ -20,7 +20,7 @@ constexpr std::uint64_t kLargestRecord = std::uint64_t{1} << 24;  // bytes of da
   throw UserError(ExitCode::kBadData, "E0668 unlike-models", fmt::format("'{}' has no mean with '{}': {}", other, name, why));
 }
 
-// Numbers of symbols stand for the same ones in both.
+// Checks that numbers mean the same symbols in both models.
 void check_vocabularies(const Network& first, const Network& other, const std::string& name, const std::string& other_name) {
   for (const auto& [field, vocabulary] : first.vocabularies) {
     const auto theirs = other.vocabularies.find(field);
@@ -29,10 +29,10 @@ void check_vocabularies(const Network& first, const Network& other, const std::s
   }
 }
 
-// What a run's parameters began from, where that is no other model: draws of its seed.
+// Whether a run's parameters began as draws from its seed, not as another model.
 bool drew_its_beginning(const Network& network) { return network.job.message.train().start_size() == 0; }
 
-// Draws of two seeds end in networks whose units stand for different things.
+// Networks that began from different seeds have units with different meanings.
 void warn_of_other_beginnings(const Network& first, const Network& other, const std::string& name,
                               const std::string& other_name) {
   const std::uint64_t seed = first.job.message.train().seed(), other_seed = other.job.message.train().seed();
@@ -71,7 +71,7 @@ ExitCode run_average(const Arguments& arguments) {
   Mean mean;
   GraphSources graphs;
   const ir::Graph trained = load_graph(network.request(true), nullptr, &graphs);
-  const auto used = [](const Network& n) {  // dropout may differ, and who said how the parameters began
+  const auto used = [](const Network& n) {  // dropout may differ, and so may the source of initializers
     ir::Graph graph = load_graph(n.request(false));
     for (ir::Variable& variable : graph.variables) variable.init.declared = false;
     return ir::print(graph, {false});
@@ -87,7 +87,7 @@ ExitCode run_average(const Arguments& arguments) {
   }
   const std::string data = is_there(first.data()) ? read_file(first.data(), kLargestRecord) : "{}\n";
   const RunFolder folder(out, RunFolder::Begin::kMade);
-  write_model(folder.layout(), dump_job(network.job, true), graphs, network.vocabularies, data, ir::print(trained, {false}));
+  write_model(folder.layout(), network.job, graphs, network.vocabularies, data, ir::print(trained, {false}));
   Checkpoint best;
   best.groups["parameters"] = mean.result();
   save_checkpoint(checkpoint_folder(out, 0, "best"), best);

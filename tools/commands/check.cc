@@ -13,8 +13,8 @@ ExitCode run_check(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun check FILE [option ...]";
   line.about =
-      "Reads a graph or a job and everything that it names, and reports every mistake; without any, says what it is. "
-      "For a job\nthat trains, it also reads the data, the word vectors and the models that initialize parameters.";
+      "Reads a graph or a job and everything that it names, and reports every mistake. If there is none, prints a summary.\n"
+      "For a job that trains, it also reads the data, the word vectors and the models that initialize parameters.";
   line.words = {{"FILE"}};
   line.groups.push_back(set_option());
   const std::optional<po::variables_map> options = parse(line, arguments);

@@ -17,7 +17,7 @@
 namespace graphrun {
 namespace {
 
-constexpr unsigned kColumns = 100;  // of help
+constexpr unsigned kColumns = 100;  // width of help
 
 void print_help(const CommandLine& line) {
   std::ostringstream text;
@@ -27,7 +27,7 @@ void print_help(const CommandLine& line) {
   fmt::print("{}", text.str());
 }
 
-// For "--epochs 3", where a job has fields of this name: how to set one.
+// The hint for "--epochs 3" if jobs have fields of this name: how to set one.
 std::string set_instead(const std::string& name, const Arguments& arguments) {
   std::vector<JobField> fields = job_fields_named(name);
   std::erase_if(fields, [](const JobField& field) { return field.is_message; });
@@ -47,13 +47,13 @@ std::string set_instead(const std::string& name, const Arguments& arguments) {
 
 po::options_description general_options() {
   po::options_description group("general", kColumns);
-  group.add_options()("help,h", "print this and stop")("quiet,q", "say nothing but errors and warnings")(
-      "threads", po::value<int>()->value_name("N"), "threads to compute with; as many as there are cores unless given");
+  group.add_options()("help,h", "print this and exit")("quiet,q", "print only errors and warnings")(
+      "threads", po::value<int>()->value_name("N"), "the number of threads; default: the number of cores");
   return group;
 }
 
 po::options_description set_option() {
-  po::options_description group("what the files leave open", kColumns);
+  po::options_description group("settings", kColumns);
   group.add_options()(
       "set", po::value<std::vector<std::string>>()->value_name("NAME=VALUE"),
       "an arg, import or size of the graph, an arg of an import by its path (decoder.depth=2), or a field of the job by its "
@@ -74,7 +74,7 @@ std::optional<po::variables_map> parse(const CommandLine& line, const Arguments&
     }
     positions.add(word.name.c_str(), word.many ? -1 : 1);
   }
-  // A field of the job as an option of its own.
+  // The hint for a field of the job that is used as an option.
   const bool sets_fields = std::any_of(line.words.begin(), line.words.end(),
                                        [](const CommandLine::Word& word) { return word.name == "JOB" || word.name == "FILE"; });
   OptionHint hint;
@@ -139,7 +139,7 @@ const Device& parse_device(const std::string& name) {
 
 namespace {
 
-// Jobs write these names in capitals, the command line does not: both are taken.
+// Jobs write these names in capitals, the command line in small letters; both are accepted.
 std::string in_small_letters(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name;
@@ -163,7 +163,7 @@ std::optional<WeightForm> weights_option(const po::variables_map& options, const
   const auto form = forms.find(in_small_letters(name));
   if (form == forms.end()) throw UsageError("--weights takes float32, bfloat16 or int8, not '" + name + "'");
   if (form->second != WeightForm::kFloat32 && !device.is_cpu())
-    throw UsageError("--weights rounds on the CPU alone: leave it out, or --device");
+    throw UsageError("--weights works only on the CPU: leave out --weights or --device");
   return form->second;
 }
 

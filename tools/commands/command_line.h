@@ -1,4 +1,4 @@
-// What the commands' options have in common: groups with help, words by position, --set, --threads.
+// Shared by the options of all commands: groups with help, positional words, --set, --threads.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -16,12 +16,12 @@ namespace graphrun {
 
 namespace po = boost::program_options;
 
-// A command's words and options, as its help shows them.
+// The words and options of a command, as its help shows them.
 struct CommandLine {
   struct Word {
     std::string name;  // "JOB": its value is found under this name
     bool needed = true;
-    bool many = false;  // the last only: takes all that follow
+    bool many = false;  // only the last one: takes all words that follow
   };
   std::string usage;  // "graphrun train JOB --out DIR [option ...]"
   std::string about;
@@ -32,35 +32,35 @@ struct CommandLine {
 // The group that every command has: --help, --quiet, --threads.
 po::options_description general_options();
 
-// Parses and sets the number of threads. Nothing where --help was asked for, which it prints. Throws UsageError.
+// Parses the options and sets the number of threads. Returns nullopt after printing help for --help. Throws UsageError.
 std::optional<po::variables_map> parse(const CommandLine& line, const Arguments& arguments);
 
-// An option's value, or what stands for it.
+// The value of an option, or its default.
 template <class T>
 T option(const po::variables_map& options, const std::string& name, T otherwise = {}) {
   return options.count(name) != 0 ? options[name].as<T>() : otherwise;
 }
 
-// The number of --seed, an option that is kept as text: boost takes -1 for a large one. Throws UsageError.
+// The number of --seed. The option is a text, because boost would read -1 as a large number. Throws UsageError.
 std::optional<std::uint64_t> seed_option(const po::variables_map& options);
 
 // The bindings of every --set.
 std::vector<GraphRequest::Setting> set_bindings(const po::variables_map& options);
 po::options_description set_option();
 
-// "cpu", "cuda", "cuda:N", which is opened, or "auto", which is the CPU as long as CUDA has not run on a GPU. Throws UserError
-// (kUsage, E0508) for a device that is not there.
+// Opens "cpu", "cuda", "cuda:N" or "auto", which is the CPU as long as CUDA has not run on a GPU. Throws UserError (kUsage,
+// E0508) if the device is not available.
 const Device& parse_device(const std::string& name);
 inline constexpr const char* kDeviceHelp =
-    "cpu, cuda, cuda:N (GPU N) or auto: the CPU, because CUDA has never been run on a GPU yet and must be asked for";
+    "cpu, cuda, cuda:N (GPU N) or auto: the CPU, because CUDA has never run on a GPU yet and must be requested";
 
 // "float32", "tf32" or "bfloat16". Throws UsageError.
 ProductPrecision parse_product_precision(const std::string& name);
 
-// What --weights says, where it is given, for a run on `device`. Throws UsageError.
+// The value of --weights, if given, for a run on `device`. Throws UsageError.
 std::optional<WeightForm> weights_option(const po::variables_map& options, const Device& device);
 inline constexpr const char* kWeightsHelp =
-    "what the network's matrices are rounded to, on the CPU: bfloat16, int8, or float32, not at all; as the job's infer block "
-    "says unless given";
+    "round the network's matrices on the CPU: bfloat16, int8 or float32 (no rounding); default: as in the job's infer block";
+inline constexpr const char* kNoShortlistHelp = "for generation: search all words, even if the job has a shortlist";
 
 }  // namespace graphrun

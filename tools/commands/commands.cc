@@ -12,15 +12,16 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
       {"train", "trains the network of a job", run_train},
       {"infer", "runs a trained model on lines of text", run_infer},
-      {"evaluate", "a trained model's reports on data", run_evaluate},
-      {"score", "scores of text against references, of alignments against gold ones", run_score},
+      {"evaluate", "prints a trained model's reports on data", run_evaluate},
+      {"shortlist", "makes a table of translations, with which generation searches fewer words", run_shortlist},
+      {"score", "scores text against references, and alignments against gold ones", run_score},
       {"run", "runs a graph once on given numbers", run_run},
       {"plot", "draws the curves of training runs", run_plot},
-      {"average", "the mean of several trained models", run_average},
-      {"check", "tells every mistake of a graph or a job", run_check},
-      {"data", "a batch of a job's data as the graph is fed it", run_data},
-      {"gradcheck", "holds the derived gradient to finite differences", run_gradcheck},
-      {"help", "commands, operators, topics, fields of jobs, messages by their codes", run_help},
+      {"average", "averages several trained models", run_average},
+      {"check", "reports every mistake in a graph or a job", run_check},
+      {"data", "shows a batch of a job's data as the graph receives it", run_data},
+      {"gradcheck", "compares derived gradients with finite differences", run_gradcheck},
+      {"help", "explains commands, operators, topics, fields of jobs and messages", run_help},
   };
   return kCommands;
 }
@@ -51,8 +52,8 @@ std::string program_help() {
       "graphrun COMMAND --help    a command's options\n"
       "graphrun help OP           an operator's reference\n"
       "graphrun help --gradients  how every operator is differentiated\n"
-      "graphrun help FIELD        a field of a job, by its name or path (train.updates)\n"
-      "graphrun help E0306        what a message means, by its code\n"
+      "graphrun help FIELD        a field of a job, by name or path (train.updates)\n"
+      "graphrun help E0306        the meaning of a message\n"
       "graphrun --version\n";
   return text;
 }

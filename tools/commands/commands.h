@@ -1,5 +1,5 @@
-// The commands of graphrun. Each stands in a file of its own, takes the words after its name and returns what the program ends
-// with; mistakes are thrown (tools/cli/program.h).
+// The commands of graphrun. Each has a file of its own, takes the words after its name and returns the exit code; mistakes are
+// thrown (tools/cli/program.h).
 #pragma once
 
 #include <string>
@@ -21,6 +21,7 @@ ExitCode run_data(const Arguments& arguments);
 ExitCode run_gradcheck(const Arguments& arguments);
 ExitCode run_plot(const Arguments& arguments);
 ExitCode run_score(const Arguments& arguments);
+ExitCode run_shortlist(const Arguments& arguments);
 ExitCode run_run(const Arguments& arguments);
 ExitCode run_help(const Arguments& arguments);
 
@@ -29,10 +30,10 @@ struct Command {
   ExitCode (*run)(const Arguments&);
 };
 const std::vector<Command>& commands();              // in the order in which help lists them
-const Command* find_command(std::string_view name);  // null: none
+const Command* find_command(std::string_view name);  // null if there is none
 std::vector<std::string> command_names();
 
-// What `graphrun --help` prints.
+// The output of `graphrun --help`.
 std::string program_help();
 
 }  // namespace graphrun

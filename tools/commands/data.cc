@@ -1,4 +1,4 @@
-// graphrun data JOB: a batch as the graph is fed it.
+// graphrun data JOB: shows a batch as the graph receives it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -27,7 +27,7 @@ std::int64_t number_from(const po::variables_map& options, const char* name, std
   return number;
 }
 
-// How much of the batch's first sequence is padding.
+// The size of the batch, and how much of its first sequence is padding.
 std::string size_of(const Batch& batch) {
   std::int64_t longest = 0;
   for (const std::int64_t steps : batch.steps) longest = std::max(longest, steps);
@@ -45,8 +45,8 @@ ExitCode run_data(const Arguments& arguments) {
       "epoch", po::value<std::int64_t>()->default_value(1)->value_name("N"),
       "the epoch of training, in which batches are shuffled")(
       "batch", po::value<std::int64_t>()->default_value(1)->value_name("N"), "which batch of the epoch, from 1")(
-      "rows", po::value<std::int64_t>()->default_value(4)->value_name("N"), "rows that are printed; 0: all")(
-      "steps", po::value<std::int64_t>()->default_value(16)->value_name("N"), "steps of a row that are printed; 0: all");
+      "rows", po::value<std::int64_t>()->default_value(4)->value_name("N"), "rows to print; 0: all")(
+      "steps", po::value<std::int64_t>()->default_value(16)->value_name("N"), "steps of a row to print; 0: all");
   CommandLine line;
   line.usage = "graphrun data JOB [option ...]";
   line.about =

@@ -16,7 +16,7 @@ ExitCode run_evaluate(const Arguments& arguments) {
       "details", "also results by class or kind, and confusions")(
       "each", po::value<std::string>()->value_name("FILE"),
       "also the reports of every example, in FILE: one JSON object a line, in the data's order; without reports that compare "
-      "text")("weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
+      "text")("no-shortlist", kNoShortlistHelp)("weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun evaluate MODEL [--data FILE ...] [option ...]";
@@ -36,6 +36,9 @@ ExitCode run_evaluate(const Arguments& arguments) {
   if (weights) {
     for (InferSpec& mode : model.network.job.infer) mode.weights = *weights;
   }
+  for (InferSpec& mode : model.network.job.infer) {
+    if (options->count("no-shortlist") != 0 && mode.generate) mode.generate->shortlist.reset();
+  }
   const auto each_file = option<std::string>(*options, "each");
   if (each_file == "-") throw UsageError("--each takes a file: stdout has the set's figures");
   if (!each_file.empty() && network.job.data.format == Format::kStream)
@@ -52,7 +55,7 @@ ExitCode run_evaluate(const Arguments& arguments) {
   const Dataset set = read_dataset(network.job.data, network.vocabularies, files, reading);
   Variables variables;
   for (const auto& [name, tensor] : model.parameters.tensors) variables.set(name, tensor);
-  std::optional<AtomicFile> each;  // opened first: a place that cannot be written is reported before the work is done
+  std::optional<AtomicFile> each;  // opened first, so that an unwritable path is reported before the work
   if (!each_file.empty()) each.emplace(each_file);
   const ReportResults results = *evaluator.evaluate(set, variables);
   const bool json = options->count("json") != 0, details = options->count("details") != 0;

@@ -1,4 +1,4 @@
-// graphrun gradcheck FILE: derived gradients against finite differences.
+// graphrun gradcheck FILE: compares derived gradients with finite differences.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ void print_result(const GradientCheckResult& result, double tolerance) {
                                    tensor.sizes, tensor.checked, tensor.error);
     if (tensor.zero) line += "  all zero";
     if (tensor.verdict == GradientVerdict::kIllConditioned) {
-      line += fmt::format("  ILL-CONDITIONED: element {}: derived {:.9g}, differences {:.9g} that tell nothing", tensor.worst,
-                          tensor.derived, tensor.differences);
+      line += fmt::format("  ILL-CONDITIONED: element {}: derived {:.9g}, differences {:.9g}, which are inconclusive",
+                          tensor.worst, tensor.derived, tensor.differences);
     } else if (tensor.verdict == GradientVerdict::kWrong) {
       line += fmt::format("  WRONG: element {}: derived {:.9g}, differences {:.9g}", tensor.worst, tensor.derived,
                           tensor.differences);
@@ -84,8 +84,8 @@ ExitCode run_gradcheck(const Arguments& arguments) {
   }
   if (result.verdict() == GradientVerdict::kIllConditioned) {
     fmt::print(
-        "ill-conditioned: differences cannot tell whether the gradients are right, because values explode for these parameters "
-        "and inputs: init {{ constant: … }} draws a parameter around its initial value, --seed draws other ones\n");
+        "ill-conditioned: the differences are inconclusive, because values explode for these parameters and inputs: init {{ "
+        "constant: … }} draws a parameter around its initial value, --seed draws other ones\n");
     return ExitCode::kRunFailed;
   }
   const bool passed = result.passed();

@@ -19,7 +19,7 @@ bool is_topic(const std::string& name) {
   return std::any_of(topics().begin(), topics().end(), [&](const Topic& t) { return t.name == name; });
 }
 
-// Where a graph or a folder of graphs has this name, what it is; else "".
+// If a graph or a folder of graphs has this name, says so; otherwise "".
 std::string graph_of(const std::string& name) {
   namespace fs = std::filesystem;
   const fs::path all = frontend::installed_graphs();
@@ -34,7 +34,7 @@ std::string graph_of(const std::string& name) {
   }
   if (found.empty()) return "";
   std::sort(found.begin(), found.end());
-  return fmt::format("graphrun comes with {}: `graphrun help networks` says what is there", fmt::join(found, ", "));
+  return fmt::format("graphrun comes with {}: `graphrun help networks` lists what is there", fmt::join(found, ", "));
 }
 
 [[noreturn]] void unknown_topic(const std::string& name) {
@@ -49,7 +49,7 @@ std::string graph_of(const std::string& name) {
       fmt::format("there is no command, operator, topic or field of a job '{}'{}", name, near.empty() ? "" : "; " + near));
 }
 
-// The entry of the only field of a job that `name` may mean, a list where there are several. False where there is none.
+// Prints the only field of a job that `name` may mean, or a list if there are several. False if there is none.
 bool print_job_fields(const std::string& name) {
   if (const std::size_t dot = name.find('.'); dot != std::string::npos && is_part_of_job(name.substr(0, dot))) {
     fmt::print("{}", job_fields(name));
@@ -72,15 +72,15 @@ ExitCode run_help(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun help [COMMAND | OP | TOPIC | FIELD | CODE | --gradients]";
   line.about =
-      "Prints what a command does, an operator's reference, a topic, a field of a job (train.updates) or what a message\n"
-      "means by its code (E0306). Where several have one name they follow each other.\n"
+      "Describes a command, an operator, a topic, a field of a job (train.updates) or a message\n"
+      "by its code (E0306). If several things have the same name, prints all of them.\n"
       "\n"
       "topics:\n";
   for (const Topic& topic : topics()) line.about += fmt::format("  {:<10}  {}\n", topic.name, topic.summary);
   line.about.pop_back();
   line.words = {{"NAME", false}, {"PATH", false}};
-  line.groups.emplace_back("the pages", 100);
-  line.groups.back().add_options()("gradients", "how every operator is differentiated, a line each");
+  line.groups.emplace_back("pages", 100);
+  line.groups.back().add_options()("gradients", "the derivative rule of every operator, one per line");
   const std::optional<po::variables_map> options = parse(line, arguments);
   if (!options) return ExitCode::kDone;
   const std::string name = option<std::string>(*options, "NAME"), path = option<std::string>(*options, "PATH");

@@ -21,6 +21,7 @@ GenerateOptions generate_options(const po::variables_map& options) {
   g.force = option<std::string>(options, "force");
   g.alignments = option<std::string>(options, "alignments");
   g.json = options.count("json") != 0;
+  g.all_words = options.count("no-shortlist") != 0;
   if (options.count("temperature") != 0) g.temperature = options["temperature"].as<double>();
   if (options.count("top-k") != 0) g.top_k = options["top-k"].as<std::int64_t>();
   g.seed = seed_option(options);
@@ -52,7 +53,7 @@ ExitCode run_infer(const Arguments& arguments) {
                      "draw words instead of searching; scores are divided by T")(
       "top-k", po::value<std::int64_t>()->value_name("N"), "draw words from the N best; 0: from all")(
       "seed", po::value<std::string>()->value_name("N"),
-      "draw words with this seed: the same N gives the same words for the same line")(
+      "draw words with this seed: the same N gives the same words for the same line")("no-shortlist", kNoShortlistHelp)(
       "bad-lines", po::value<std::string>()->default_value("empty")->value_name("HOW"),
       "what happens to a line that is not UTF-8 or is longer than 1 MiB: empty warns and writes an empty line, stop ends the "
       "run")("rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),

@@ -12,7 +12,7 @@
 namespace graphrun {
 namespace {
 
-// Runs in folders of one name are called as they were given: a/model and b/model.
+// Runs in folders of the same name are called by their paths: a/model and b/model.
 void name_apart(std::vector<RunCurves>& runs, const std::vector<std::string>& folders) {
   std::map<std::string, int> times;
   for (const RunCurves& run : runs) ++times[run.name];

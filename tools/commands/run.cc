@@ -1,4 +1,4 @@
-// graphrun run GRAPH: a graph on numbers that are given, without data.
+// graphrun run GRAPH: runs a graph on given numbers, without data.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,13 +26,13 @@ Parameters parameters_at(const std::string& path) {
   return is_folder(path) ? read_parameters({path}) : Parameters{path, read_safetensors(path), ""};
 }
 
-// FLOAT[batch, 3], in the words of graphs.
+// FLOAT[batch, 3], as graphs write it.
 std::string type_text(const FeedSpec& spec) {
   const char* type = spec.dtype == DType::kInt32 ? "INT32" : spec.dtype == DType::kBool ? "BOOL" : "FLOAT";
   return type + str(spec.shape);
 }
 
-// Numbers for an example: zeros, each size that is not known 2.
+// Numbers for an example: zeros, where unknown sizes are 2.
 std::string example_of(const FeedSpec& spec, std::size_t axis = 0) {
   if (axis == spec.shape.size()) return spec.dtype == DType::kBool ? "true" : "0";
   constexpr std::int64_t kMost = 3;
@@ -98,12 +98,11 @@ po::options_description run_options() {
   auto add = group.add_options();
   add("feed", texts("NAME=NUMBERS"),
       "an input's numbers, as JSON (\"x=[[1, 2], [3, 4]]\") or from a file, NAME=@FILE: .safetensors or .json "
-      "(@FILE:NAME if the file has another name for it), else text with a row of numbers a line; may be repeated");
-  add("fetch", texts("NAME"),
-      "an output, or any value inside by its path (forward.i); may be repeated; every output unless given");
-  add("parameters", text("FILE"), "a safetensors file or a model's folder that has the parameters' values");
-  add("seed", text("N"), "draws parameters as the graph says that they begin, where none are given; 1 unless given");
-  add("out,o", text("FILE"), "where the results go: safetensors by that ending, else JSON; stdout unless given");
+      "(@FILE:NAME if the file uses another name), otherwise text with one row of numbers per line; may be repeated");
+  add("fetch", texts("NAME"), "an output, or any inner value by its path (forward.i); may be repeated; default: every output");
+  add("parameters", text("FILE"), "a safetensors file or a model's folder with the parameters");
+  add("seed", text("N"), "the seed for drawing parameters that are not given, as the graph initializes them; default: 1");
+  add("out,o", text("FILE"), "the file for results, safetensors by its extension, otherwise JSON; default: stdout");
   add("device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   return group;
 }

@@ -59,7 +59,7 @@ std::unique_ptr<TextScore> make_score(const std::string& metric, const ScoreSett
                                kAlignmentErrorRate, kSoftAlignmentErrorRate, metric));
 }
 
-// What a score is of: outputs, the first of which others are compared with, and what was expected.
+// What is scored: outputs (the others are compared with the first) and references.
 struct Segments {
   std::vector<File> outputs, references;
   std::optional<File> source;
@@ -71,7 +71,7 @@ struct Segments {
   }
 };
 
-// One score of everything, with what of it is printed.
+// One score of all outputs, and how it is printed.
 class Scored {
  public:
   Scored(const TextScore& score, const Segments& segments, const ScoreSettings& settings)
@@ -108,7 +108,7 @@ class Scored {
     return sums;
   }
 
-  // Groups of `step` lengths of the source, in words.
+  // Scores by length of the source in words, in groups of `step` lengths.
   void write_by_length(nlohmann::ordered_json& json) const {
     std::vector<std::int64_t> group;
     for (const std::string& line : segments_.source->lines)
@@ -147,7 +147,7 @@ class Scored {
   const TextScore& score_;
   const Segments& segments_;
   const ScoreSettings& settings_;
-  std::vector<std::vector<Counts>> counts_;  // by output, then segment
+  std::vector<std::vector<Counts>> counts_;  // by output, then by segment
 };
 
 void write_alignment(bool soft, const Segments& segments, const ScoreSettings& settings, nlohmann::ordered_json& json) {

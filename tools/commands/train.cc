@@ -20,7 +20,7 @@
 namespace graphrun {
 namespace {
 
-// "1,2,3": at least one, none twice.
+// Parses "1,2,3": at least one seed, none twice.
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   std::vector<std::uint64_t> seeds;
   const char* at = text.data();
@@ -39,7 +39,7 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   }
 }
 
-// What --try says.
+// Parses the value of --try.
 std::int64_t parse_updates(const std::string& text) {
   std::int32_t updates = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), updates);
@@ -48,7 +48,8 @@ std::int64_t parse_updates(const std::string& text) {
   return updates;
 }
 
-// A job with a mistake trains nothing: it is read on, as `graphrun check` does, for its graph and data may have others.
+// A job with mistakes is not trained. It is then read like `graphrun check` does, to report the mistakes in its graph and data
+// too.
 LoadedJob sound_job(const TrainRequest& request) {
   try {
     LoadedJob job = parse_job(request.text, request.job, request.settings);
@@ -76,22 +77,24 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
       "resume", "continue the run in that folder")("seed", po::value<std::string>()->value_name("N"),
                                                    "replaces the job's train.seed")(
       "seeds", po::value<std::string>()->value_name("N,N,..."),
-      "one run for each, in DIR/seed-N; a table of all with mean and deviation, also in DIR/seeds.json")(
-      "tensorboard", "write metrics as TensorBoard's event files too, in DIR/tensorboard")(
+      "train one run per seed, in DIR/seed-N; print a table with mean and deviation, also to DIR/seeds.json")(
+      "tensorboard", "also write metrics as TensorBoard event files, in DIR/tensorboard")(
       "profile", po::value<std::string>()->value_name("FILE"),
-      "measure how long every node of the training step runs: a trace for chrome://tracing or Perfetto in FILE, a table on "
-      "stderr")("try", po::value<std::string>()->value_name("N"),
-                "make N updates and one validation, print the time and memory that the whole run needs, and write no files; "
-                "needs no --out")("dump-job", "print the job with the values of --set and all defaults; needs no --out")(
+      "measure the time of every node of the training step: write a trace for chrome://tracing or Perfetto to FILE, and a "
+      "table to stderr")(
+      "try", po::value<std::string>()->value_name("N"),
+      "make N updates and one validation, print the time and memory that the whole run needs, and write no files; "
+      "needs no --out")("dump-job", "print the job with the values of --set and all defaults; needs no --out")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp)(
       "processes", po::value<std::string>()->value_name("N"),
-      "train with N processes on this machine, which share the batches of each update and write the same files as one: runs "
-      "mpirun")("silence", po::value<std::string>()->value_name("SECONDS"),
-                "of several processes, the time after which one that does not answer counts as gone; 60 unless given");
+      "train with N processes on this machine, which share the batches of each update and write the same files as one "
+      "process; runs mpirun")("silence", po::value<std::string>()->value_name("SECONDS"),
+                              "with several processes, how long one may not answer before it counts as gone; default 60");
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =
-      "Trains a network as the job says, and writes to DIR all that graphrun infer and evaluate need, with metrics.jsonl.\n"
+      "Trains a network as the job says, and writes everything that graphrun infer and evaluate need, and metrics.jsonl, to "
+      "DIR.\n"
       "The run ends after the job's train.epochs, updates or hours, whichever comes first. DIR/train.log contains the log,\n"
       "DIR/speed.jsonl the speed and the memory.\n"
       "SIGINT, SIGTERM or SIGUSR1 saves a checkpoint and stops; --resume continues with the results of an undisturbed run.\n"
@@ -156,7 +159,7 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
   if (tries) {
     for (const char* other : {"resume", "seeds", "tensorboard", "profile"})
       if (options->count(other) != 0)
-        throw UsageError(fmt::format("--try and --{} do not go together: a try begins anew and leaves nothing behind", other));
+        throw UsageError(fmt::format("--try and --{} do not go together: a trial begins a new run and leaves no files", other));
     const std::int64_t updates = parse_updates(option<std::string>(*options, "try"));
     sound_job(request);
     return try_training(request, updates);

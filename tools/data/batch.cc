@@ -15,7 +15,7 @@ T element(std::int32_t kept) {
   }
 }
 
-// Where the graph fixes the size of an axis, the tensor has that size, even if every sequence of the batch is empty.
+// If the graph fixes the size of an axis, the tensor has that size, even if every sequence of the batch is empty.
 std::int64_t given_size(const std::vector<std::int64_t>& sizes, std::size_t axis, std::int64_t longest) {
   return axis < sizes.size() && sizes[axis] != FeedPlan::kAnySize ? sizes[axis] : longest;
 }

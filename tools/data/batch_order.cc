@@ -10,14 +10,14 @@
 namespace graphrun {
 namespace {
 
-// Uniform in [0, below), below < 2^63, by the high half of a product: the bias is under below / 2^64.
+// Uniform in [0, below) for below < 2^63, from the high half of a product; the bias is less than below / 2^64.
 std::int64_t draw_below(std::uint64_t key, std::uint64_t counter, std::int64_t below) {
   const Philox p = philox(key, static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0);
   const std::uint64_t bits = (std::uint64_t{p.v[0]} << 32) | p.v[1];
   return static_cast<std::int64_t>((static_cast<unsigned __int128>(bits) * static_cast<std::uint64_t>(below)) >> 64);
 }
 
-// How many examples a batch has, about.
+// The approximate number of examples in a batch.
 std::int64_t usual_rows(std::int64_t count, std::span<const std::int64_t> lengths, const BatchLimits& limits) {
   if (limits.tokens == 0) return limits.rows;
   const std::int64_t all = lengths.empty() ? count : std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
@@ -26,7 +26,7 @@ std::int64_t usual_rows(std::int64_t count, std::span<const std::int64_t> length
   return limits.rows > 0 ? std::min(rows, limits.rows) : rows;
 }
 
-// Cuts the examples into batches, none over the border of two pools.
+// Divides the examples into batches; no batch crosses the border of two pools.
 void cut(BatchOrder& order, std::span<const std::int64_t> lengths, const BatchLimits& limits, std::int64_t pool) {
   const std::int64_t count = static_cast<std::int64_t>(order.examples.size());
   const auto length = [&](std::int64_t at) {

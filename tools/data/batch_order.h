@@ -25,22 +25,22 @@ struct Shuffle {
   std::int64_t epoch = 0;
 };
 
-// How large a batch may be; 0: no such limit, but one of them is set.
+// The limits on the size of a batch. 0 means no such limit; at least one is set.
 struct BatchLimits {
   std::int64_t rows = 0;
-  std::int64_t tokens = 0;  // rows times the longest of their lengths: what the padded batch holds
+  std::int64_t tokens = 0;  // rows times the longest of their lengths: the size of the padded batch
 };
 
-// Every example stands in exactly one batch, each as large as the limits let it; an example longer than `tokens` has one of its
-// own. `lengths`: of each example; empty: examples are not sorted, and `tokens` counts examples. With `shuffle`: examples are
-// shuffled, cut into pools of about kPoolBatches batches, sorted by length within their pool, and the batches shuffled.
-// Without: sorted by length, longest last. Among examples of one length `others` (empty, or one for each) decides, what is
-// equal there stays as it stands. What it takes in memory is a number for each example.
+// Every example is in exactly one batch. Batches are as large as the limits allow; an example longer than `tokens` has a batch
+// of its own. `lengths`: by example; if empty, examples are not sorted, and `tokens` counts examples. With `shuffle`, examples
+// are shuffled, divided into pools of about kPoolBatches batches and sorted by length within their pool, and the batches are
+// shuffled. Without it, examples are sorted by length, longest last. Ties are broken by `others` (empty, or one number per
+// example), then by the original order. Memory: one number per example.
 inline constexpr std::int64_t kPoolBatches = 100;
 BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengths, const BatchLimits& limits,
                          const std::optional<Shuffle>& shuffle, std::span<const std::int64_t> others = {});
 
-// Fisher and Yates's shuffle of 0..count-1, keyed: the same on every machine.
+// A Fisher-Yates shuffle of 0..count-1 that depends only on `key`: the same on every machine.
 std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t key);
 
 }  // namespace graphrun

@@ -49,7 +49,7 @@ void BatchSource::measure_lengths() {
   }
 }
 
-// A feed that is a field, or a slice of one, reads the data set where it lies.
+// A feed that is a field, or a slice of one, reads the data set directly.
 void BatchSource::lay_out_stream() {
   const auto steps_of = [&](std::size_t field) { return set_.steps(field, 0); };
   std::size_t steps = 0;
@@ -108,7 +108,7 @@ Batch BatchSource::batch_of(std::span<const std::int64_t> examples) const {
   return batch;
 }
 
-// By field the example with the most steps, and where each step is a sequence itself, the one with the longest of those.
+// For each field, the example with the most steps and, if steps are sequences, the one with the longest inner sequence.
 std::vector<std::int64_t> BatchSource::longest_examples() const {
   const std::set<std::string> read = fields_of(plan_, chosen_);
   std::vector<std::int64_t> longest;
@@ -129,7 +129,7 @@ std::vector<std::int64_t> BatchSource::longest_examples() const {
   return longest;
 }
 
-// What the examples hold when they share a batch, over all fields.
+// The padded size of a batch with these examples, over all fields.
 std::int64_t BatchSource::padded_size(std::span<const std::int64_t> examples) const {
   const std::set<std::string> read = fields_of(plan_, chosen_);
   std::int64_t size = 0;
@@ -153,7 +153,7 @@ Batch BatchSource::largest() const {
     return batch_of(order_->batch(at));
   }
   std::vector<std::int64_t> examples = longest_examples();
-  examples.resize(static_cast<std::size_t>(std::min(rows_, set_.size())));  // the rest: the first example
+  examples.resize(static_cast<std::size_t>(std::min(rows_, set_.size())));  // the remaining rows repeat the first example
   return batch_of(examples);
 }
 

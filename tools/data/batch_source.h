@@ -1,5 +1,5 @@
-// Batches of a data set, epoch by epoch, read ahead in a thread. It can begin at any batch of any epoch, and then gives what it
-// would have given there: a run that is taken up again sees the same batches.
+// Batches of a data set, epoch by epoch, read ahead in a thread. It can start at any batch of any epoch and yields the same
+// batches from there on, so a resumed run sees the same data.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@
 namespace graphrun {
 
 struct BatchOptions {
-  bool shuffle = false;  // training; a stream is never shuffled
+  bool shuffle = false;  // for training; a stream is never shuffled
   std::uint64_t seed = 0;
-  std::int64_t rows = 0;           // 0: the job's
+  std::int64_t rows = 0;           // 0: as the job says
   std::vector<std::string> feeds;  // empty: all
   std::size_t ahead = 4;           // batches
-  bool one_by_one = false;         // each example a batch of its own, in the set's order
-  std::int64_t longest = 0;        // units of a field of an example, of those with more the rest is left out; 0: no limit
+  bool one_by_one = false;         // each example is a batch of its own, in the order of the set
+  std::int64_t longest = 0;        // units of a field of an example; longer ones are cut; 0: no limit
 };
 
 // The batches of an epoch that one of several processes takes: those of each update in turn, by number.
@@ -37,25 +37,25 @@ struct BatchShare {
 
 class BatchSource {
  public:
-  // `data`, `plan` (bound) and `set` must outlive it. Throws UserError (kBadData, E0650): a stream of fewer steps than rows, or
-  // feeds of a stream that differ in length.
+  // `data`, `plan` (bound) and `set` must outlive it. Throws UserError (kBadData, E0650) if a stream has fewer steps than rows,
+  // or if feeds of a stream differ in length.
   BatchSource(const DataSpec& data, const FeedPlan& plan, const Dataset& set, BatchOptions options);
   ~BatchSource();
 
-  // From here on next() gives the batches of this epoch from this one on, or the process's share of them; the first call of
-  // next() without it begins at {1, 0}.
+  // Makes next() continue with this batch of this epoch, or with the process's share of the batches from there on. Without a
+  // call, next() begins at {1, 0}.
   void begin(const BatchPosition& at, const BatchShare& share = {});
-  // The next batch; nothing at the end of the epoch, until begin() is called again. Throws what making the batch threw.
+  // The next batch; nullopt at the end of the epoch, until begin() is called again. Throws what making the batch threw.
   std::optional<Batch> next();
 
-  // A batch that needs as much memory as any of any epoch: all rows, and in each field the longest example there is.
-  // Where `tokens` limits batches, the one of the present epoch that holds most.
+  // A batch that needs at least as much memory as any batch of any epoch: all rows, and in each field the longest example. If
+  // `tokens` limits batches, the largest batch of the current epoch.
   Batch largest() const;
 
-  // In the epoch that begin() named, else in the first: where `tokens` limits batches, epochs differ.
+  // The number of batches in the epoch of begin(), or in the first. If `tokens` limits batches, epochs differ.
   std::int64_t batches() const;
-  std::int64_t unused_steps() const;  // STREAM: at its end, which do not fill all rows
-  // Examples of which each is longer than a batch's `tokens`.
+  std::int64_t unused_steps() const;  // STREAM: steps at its end that do not fill all rows
+  // The number of examples that are longer than a batch's `tokens`.
   std::int64_t too_long() const;
 
  private:
@@ -74,13 +74,13 @@ class BatchSource {
   BatchOptions options_;
   std::int64_t rows_;
   std::vector<std::size_t> chosen_;
-  std::vector<std::int64_t> lengths_;                      // of bucket_by; empty: not bucketed
-  std::vector<std::int64_t> other_lengths_;                // of the other fields that feeds read, their sum
-  std::int64_t epoch_ = 1;                                 // of order_
-  std::shared_ptr<const BatchOrder> order_;                // null: a stream
-  std::vector<std::span<const std::int32_t>> stream_;      // of each chosen feed: a part of the data set,
-  std::vector<std::vector<std::int32_t>> stream_storage_;  // or made of it
-  std::int64_t stream_steps_ = 0;                          // of each row
+  std::vector<std::int64_t> lengths_;                      // lengths of bucket_by; empty if there is none
+  std::vector<std::int64_t> other_lengths_;                // sums of the lengths of the other fields that feeds read
+  std::int64_t epoch_ = 1;                                 // epoch of order_
+  std::shared_ptr<const BatchOrder> order_;                // null for a stream
+  std::vector<std::span<const std::int32_t>> stream_;      // by chosen feed: a part of the data set,
+  std::vector<std::vector<std::int32_t>> stream_storage_;  // or of this storage
+  std::int64_t stream_steps_ = 0;                          // steps of each row
   std::unique_ptr<Prefetcher<Batch>> reader_;
 };
 

@@ -11,7 +11,7 @@
 namespace graphrun {
 namespace {
 
-// Feeds that the network needs and that not every example fits. A stream's examples are cut by batches.
+// Feeds that the network needs and that some examples may not fit. The examples of a stream are made by batches.
 std::vector<std::size_t> feeds_to_check(const DataSpec& data, const FeedPlan& plan) {
   std::vector<std::size_t> feeds;
   for (std::size_t i = 0; data.format != Format::kStream && i < plan.feeds().size(); ++i) {

@@ -9,7 +9,7 @@
 
 namespace graphrun {
 
-// Turns one feed's expression into terms; the first mistake of a feed ends it.
+// Turns one feed's expression into terms; stops at the feed's first mistake.
 class FeedPlan::Typer {
  public:
   Typer(const DataSpec& data, std::vector<Diagnostic>& problems) : data_(data), problems_(problems) {}
@@ -18,11 +18,12 @@ class FeedPlan::Typer {
     feed_ = &feed;
     std::optional<FeedTerm> term = type(spec.value);
     if (term && term->kind == FeedTerm::Kind::kWord) {
-      wrong(spec.value, "a word alone has no vocabulary; expected a field, or a word joined to one: ['<s>', english]");
+      wrong(spec.value, "a word by itself has no vocabulary; expected a field, or a word joined to one: ['<s>', english]");
       return std::nullopt;
     }
     if (term && term->kind == FeedTerm::Kind::kNumber) {
-      wrong(spec.value, "a number alone is the same for all examples; expected a field, or numbers joined to one: [0, prices]");
+      wrong(spec.value,
+            "a number by itself is the same for all examples; expected a field, or numbers joined to one: [0, prices]");
       return std::nullopt;
     }
     if (term) {
@@ -116,7 +117,7 @@ class FeedPlan::Typer {
       if (!typed) typed = &part;
       term.depth = std::max(term.depth, part.depth);
     }
-    if (!typed) return wrong(e, "expected at least one field: words are of its vocabulary, numbers stand among its own");
+    if (!typed) return wrong(e, "expected at least one field, to which words and numbers are joined");
     for (std::size_t i = 0; i < term.parts.size(); ++i) {
       const FeedTerm::Kind kind = term.parts[i].kind;
       if (kind == FeedTerm::Kind::kWord && typed->numbers) {
@@ -170,7 +171,7 @@ class FeedPlan::Typer {
     return term;
   }
 
-  // A whole number, as written, or with a minus.
+  // An integer literal, possibly with a minus.
   bool whole(const ir::Expression& e, std::int64_t& value) {
     const bool negative = is_negative(e);
     const ir::Expression& number = negative ? e.operands[0] : e;
@@ -271,7 +272,7 @@ void FeedPlan::need(std::string_view name, const Shape& shape) {
   feed->needed = true;
   feed->shape = str(shape);
   feed->sizes.assign(static_cast<std::size_t>(feed->depth), kAnySize);
-  if (stream_) return;  // its examples are windows
+  if (stream_) return;  // the examples of a stream are windows
   for (std::size_t axis = 0; axis < std::min(feed->sizes.size(), shape.size()); ++axis) {
     if (shape[axis].is_constant()) feed->sizes[axis] = shape[axis].constant();
   }
@@ -292,7 +293,7 @@ void FeedPlan::check_sizes(const Feed& feed, const Nested& value) {
         ExitCode::kBadData, "E0623 feed-shape",
         fmt::format("{}feed '{}' has {}; expected {}", which, feed.name, counted(found, feed.numbers ? "number" : "element"),
                     expected),
-        {fmt::format("note: input '{}' of the graph is {}; the feed stands at {}", feed.name, feed.shape, feed.at.str())});
+        {fmt::format("note: input '{}' of the graph is {}; the feed is at {}", feed.name, feed.shape, feed.at.str())});
   };
   if (!feed.sizes.empty() && feed.sizes[0] != kAnySize && value.steps() != feed.sizes[0]) {
     refuse("", value.steps(), feed.sizes[0]);
@@ -337,7 +338,7 @@ Nested length_of(const Nested& value) {
   return length;
 }
 
-// Where Python's x[begin:end] begins and ends in a sequence of so many steps.
+// The begin and end of Python's x[begin:end] for a sequence of `steps`.
 std::pair<std::int64_t, std::int64_t> bounds_of(std::int64_t begin, std::int64_t end, bool open_end, std::int64_t steps) {
   const auto clamp = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + steps : i, 0, steps); };
   const std::int64_t first = clamp(begin), last = open_end ? steps : clamp(end);

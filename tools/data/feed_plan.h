@@ -1,4 +1,4 @@
-// Feed expressions: what the graph is fed, computed from an example's fields.
+// Feed expressions: the inputs of the graph, computed from an example's fields.
 //
 //   words                a field
 //   ['<s>', english]     joined along the first sequence axis; a word is an entry of the vocabulary of what it is joined with
@@ -26,48 +26,47 @@ class FeedPlan {
  public:
   struct Feed {
     std::string name;
-    int depth = 0;                 // sequence axes: the tensor's rank is one more
-    bool numbers = false;          // FLOAT: numbers as they stand in its fields; else INT32
-    std::string field;             // whose entries its numbers are; empty: they are lengths, or `numbers`
-    std::set<std::string> fields;  // that it reads
-    Location at;                   // of its name in the job
-    bool sound = true;             // without a mistake
-    // What the network that reads it expects; see need().
+    int depth = 0;                 // number of sequence axes; the tensor's rank is one more
+    bool numbers = false;          // FLOAT numbers of its fields; otherwise INT32
+    std::string field;             // the field whose entries its numbers are; empty for lengths and `numbers`
+    std::set<std::string> fields;  // fields that it reads
+    Location at;                   // location of its name in the job
+    bool sound = true;             // has no mistakes
+    // What the network expects of it; see need().
     bool needed = false;
-    std::string shape;                // of the network's input
-    std::vector<std::int64_t> sizes;  // of the sequence axes; kAnySize for one that each example decides
+    std::string shape;                // shape of the network's input
+    std::vector<std::int64_t> sizes;  // sizes of the sequence axes; kAnySize if each example decides
   };
   static constexpr std::int64_t kAnySize = -1;
 
-  // Types every feed; adds what does not fit to `problems` (E0412 unknown-name, E0413 bad-feed, E0416 named-twice), each feed's
-  // mistakes at their places.
+  // Types every feed; adds mistakes, with their locations, to `problems` (E0412 unknown-name, E0413 bad-feed, E0416
+  // named-twice).
   FeedPlan(const DataSpec& data, std::vector<Diagnostic>& problems);
 
   const std::vector<Feed>& feeds() const { return feeds_; }
   const Feed* feed(std::string_view name) const;
   bool sound() const;                               // every feed
-  const Location& location() const { return at_; }  // of the first, in the job
-  // The words that feeds join to a field: its vocabulary must have them.
+  const Location& location() const { return at_; }  // location of the first feed in the job
+  // The words that feeds join to a field; its vocabulary must contain them.
   std::vector<std::string> words_of(const std::string& field) const;
-  // Looks the words up. Throws UserError (kBadData, E0647) where a vocabulary lacks one.
+  // Looks up the words. Throws UserError (kBadData, E0647) if a vocabulary lacks one.
   void bind(const Vocabularies& vocabularies);
 
-  // A network reads this feed into an input of that shape: [time, 2, batch], which in an INT32 or FLOAT feed of depth 2 makes
-  // every inner sequence 2 long. Throws InternalError where there is no such feed.
+  // Records that a network reads this feed into an input of that shape. For example, [time, 2, batch] requires every inner
+  // sequence of a feed of depth 2 to have length 2. Throws InternalError if there is no such feed.
   void need(std::string_view feed, const Shape& shape);
-  // Whether there are examples that evaluate() would refuse.
+  // Whether evaluate() may refuse some examples.
   bool may_not_fit(std::size_t feed) const;
 
-  // A feed that is some steps of one field, in their order: which. Nothing where it is more than that.
+  // If a feed is a range of steps of one field, returns that range; otherwise nullopt.
   struct Run {
     std::size_t field = 0;
     std::int64_t begin = 0, end = 0;
   };
   std::optional<Run> run_of(std::size_t feed, const std::function<std::int64_t(std::size_t field)>& steps) const;
 
-  // The feed's value for an example; `fields` by the order of the job's. Needs bind(). Throws UserError (kBadData), of no
-  // place: E0648 where an index lies outside of the example, E0623 where a sequence has another size than the network's shape
-  // says.
+  // The feed's value for an example; `fields` in the order of the job. Requires bind(). Throws UserError (kBadData) without a
+  // location: E0648 if an index is outside the example, E0623 if a sequence has another size than the network's shape.
   Nested evaluate(std::size_t feed, const std::vector<Nested>& fields) const;
 
  private:
@@ -77,8 +76,8 @@ class FeedPlan {
     bool numbers = false;     // FLOAT
     std::size_t field = 0;    // kField
     std::string word;         // kWord
-    std::int32_t number = 0;  // kWord, once bound; kNumber: its bits
-    std::string vocabulary;   // the field whose entries it has
+    std::int32_t number = 0;  // kWord: after bind(); kNumber: its bits
+    std::string vocabulary;   // the field whose entries it contains
     std::int64_t begin = 0, end = 0;
     bool open_end = false;
     std::vector<FeedTerm> parts;

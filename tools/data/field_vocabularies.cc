@@ -14,30 +14,30 @@ namespace {
 
 bool owns(const FieldSpec& field) { return field.shares.empty(); }
 
-// Its vocabulary is made of the training data.
+// Whether the vocabulary is built from the training data.
 bool built(const FieldSpec& field) { return !field.numbers && field.vocabulary_file.empty() && field.subword_model.empty(); }
 
 bool cut_late(const FieldSpec& field) { return built(field) && field.in_subwords(); }
 
-// A vocabulary that is built and may lack an entry of the data that it is built from, which is a mistake of the data.
+// Whether a built vocabulary may lack an entry of the data that it is built from, which is a mistake in the data.
 bool may_refuse(const FieldSpec& field) {
   const VocabularyRules& rules = field.vocabulary;
   return built(field) && rules.closed && (rules.size > 0 || rules.min_count > 1);
 }
 
-// Reads the training files once. Entries of the fields whose vocabularies are to be built are counted and kept by the numbers
-// that the counter gives them, text that is to be cut into subwords is kept like an entry; given vocabularies give their
-// numbers at once. When the vocabularies are made, the numbers are changed in place; or, where only the final ones tell how
-// long an example is or whether it is allowed, the set is made anew from one that holds every record.
+// Reads the training files once. For fields whose vocabularies are to be built, entries are counted and stored under the
+// counter's numbers; text to be split into subwords is stored like an entry. Given vocabularies are used directly. When the
+// vocabularies are complete, the numbers are replaced in place. If only the final numbers determine an example's length or
+// whether it is allowed, the set is instead built again from one that contains every record.
 class TrainingReader {
  public:
-  // `given`: the vocabularies that are known. `keep`: examples are wanted.
+  // `given`: the known vocabularies. `keep`: whether examples are kept.
   TrainingReader(const DataSpec& data, const Vocabularies& given, bool keep)
       : data_(data), given_(given), keep_(keep), anew_(any_field(cut_late) || (keep && any_field(may_refuse))) {
     if (keep_ || anew_) set_.emplace(data_, room());
   }
 
-  // Throws what is wrong with the fields that are built.
+  // Throws errors in the fields whose vocabularies are built.
   void read() {
     const auto read = [&](const Record& record) { take(record); };
     const auto fields = chosen_fields(data_, [&](const FieldSpec& field) { return keep_ || built(field); });
@@ -48,7 +48,7 @@ class TrainingReader {
 
   const VocabularyCounter& counter(const FieldSpec& owner) { return counters_[owner.name]; }
 
-  // The texts that are cut by the subwords of that field, in the data's order.
+  // The texts that the subwords of that field split, in the order of the data.
   TextSource texts(const FieldSpec& owner) {
     std::vector<std::size_t> fields;
     for (std::size_t i = 0; i < data_.fields.size(); ++i) {
@@ -75,7 +75,7 @@ class TrainingReader {
     };
   }
 
-  // The examples by the numbers of these vocabularies.
+  // The examples, with the numbers of these vocabularies.
   ReadExamples examples(const Vocabularies& vocabularies) {
     return told_at(data_.at.train, [&] {
       if (anew_) {
@@ -93,11 +93,11 @@ class TrainingReader {
   struct Mistake {
     std::int64_t record = 0;
     std::size_t field = 0;
-    std::exception_ptr error;  // null: there is none
+    std::exception_ptr error;  // null if there is none
   };
 
   bool any_field(bool (*is)(const FieldSpec&)) const { return std::any_of(data_.fields.begin(), data_.fields.end(), is); }
-  // Two sets share it where one is made from the other.
+  // If one set is built from another, the two share the memory.
   std::int64_t room() const { return numbers_in_memory() / (keep_ && anew_ ? 2 : 1); }
 
   void take(const Record& record) {
@@ -113,7 +113,7 @@ class TrainingReader {
     }
     ++records_;
     if (!set_) return;
-    // What stands behind a mistake may be text that subwords are learned from.
+    // Reading continues after a mistake, because the rest may contain text for subwords.
     if (anew_) {
       set_->add(fields);
     } else if (mistake_.error || !add_example(data_, true, fields, *set_)) {
@@ -131,7 +131,7 @@ class TrainingReader {
     return value;
   }
 
-  // Keeps what `action` throws of the data.
+  // Stores the error that `action` throws about the data.
   template <class Action>
   void guarded(std::int64_t record, std::size_t field, const Action& action) {
     try {
@@ -181,11 +181,11 @@ class TrainingReader {
   const DataSpec& data_;
   const Vocabularies& given_;
   const bool keep_, anew_;
-  std::map<std::string, VocabularyCounter> counters_;  // by the field that owns the vocabulary
+  std::map<std::string, VocabularyCounter> counters_;  // by field that owns the vocabulary
   std::optional<Dataset> set_;
-  RecordPlaces places_;  // of what set_ holds, where examples are wanted
+  RecordPlaces places_;  // locations of the examples in set_, if they are kept
   std::int64_t records_ = 0, blank_ = 0;
-  Mistake mistake_;  // the first, of fields that are not built
+  Mistake mistake_;  // the first mistake in fields that are not built
 };
 
 class VocabularyBuilder {
@@ -204,7 +204,7 @@ class VocabularyBuilder {
   }
 
  private:
-  // Adds the vocabularies of some fields, whose owners are among them.
+  // Adds the vocabularies of some fields; their owners must be among them.
   template <class Make>
   void add_all(bool (*chosen)(const FieldSpec&), const Make& make) {
     for (const FieldSpec& field : data_.fields) {
@@ -218,7 +218,7 @@ class VocabularyBuilder {
     }
   }
 
-  // The job's own, and the words that feeds write, also to fields that share it.
+  // The rules of the job, plus the words that feeds join, also to fields that share the vocabulary.
   VocabularyRules rules_of(const FieldSpec& field) const {
     VocabularyRules rules = field.vocabulary;
     const auto add = [&](const std::string& entry) {
@@ -229,7 +229,7 @@ class VocabularyBuilder {
         for (const std::string& word : plan_.words_of(user.name)) add(word);
       }
     }
-    // A stream's ends of lines are no text that could be cut.
+    // The end-of-line entry of a stream is not text to be split.
     if (data_.format == Format::kStream && field.in_subwords()) add(data_.end_of_line);
     return rules;
   }
@@ -245,7 +245,7 @@ class VocabularyBuilder {
   Vocabulary made(const FieldSpec& field, TrainingReader& reader) const {
     const VocabularyRules rules = rules_of(field);
     if (!field.in_subwords()) return reader.counter(field).build(rules, field.name);
-    // SentencePiece counts its unknown piece, which stands among the special entries already.
+    // SentencePiece counts its unknown piece, which is among the special entries already.
     const auto special = static_cast<std::int64_t>(rules.special.size());
     const SubwordTraining training{field.subword_kind, rules.size - special, field.coverage, field.name};
     return vocabulary_of_subwords(Subwords::train(training, reader.texts(field)), rules, field.name);
@@ -265,7 +265,8 @@ Vocabularies build_vocabularies(const DataSpec& data, const FeedPlan& plan, std:
 void set_text_form(const DataSpec& data, const FieldSpec& field, Vocabulary& vocabulary) {
   TextForm form = vocabulary.form();
   const bool characters = !field.splits.empty() && field.splits.back() == Split::kCharacter;
-  // Characters of a SEGMENTED line come without the spaces between its words, and those of words without the words' ends.
+  // The characters of a SEGMENTED line do not include the spaces between its words, and characters of words do not include word
+  // ends.
   form.spaces = !(characters && field_depth(data, field) == 1 && data.format != Format::kSegmented);
   form.joiner = field.joiner;
   if (!field.in_subwords()) form.subwords = nullptr;

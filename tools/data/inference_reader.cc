@@ -12,7 +12,7 @@ namespace graphrun {
 namespace {
 
 constexpr int kPatience = 5;                               // milliseconds to wait for the rest of a batch
-constexpr std::size_t kMostAhead = std::size_t{64} << 20;  // bytes of text and of records that are read ahead
+constexpr std::size_t kMostAhead = std::size_t{64} << 20;  // bytes of text and records to read ahead
 
 }  // namespace
 
@@ -24,7 +24,7 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
       rows_(options.rows > 0 ? options.rows
             : data.rows > 0  ? data.rows
                              : kRowsAtOnce),
-      ahead_(options.ahead),
+      most_ahead_(options.ahead),
       longest_(options.longest),
       refuse_longer_(options.refuse_longer),
       warn_(options.warn),
@@ -76,7 +76,7 @@ void InferenceReader::limit(Encoded& encoded) const {
              record.place(needed_[i]->column),
              fmt::format("'{}' has {} units here, at most {} are read: {}", needed_[i]->name, steps, longest_,
                          refuse_longer_ ? "the line is left out, and comes out empty" : "the rest is left out"),
-             {"note: `longest` and `too_long` of the job's infer block say so"}});
+             {"note: `longest` and `too_long` in the job's infer block set this"}});
     }
     if (refuse_longer_) {
       encoded.fields.reset();
@@ -86,7 +86,7 @@ void InferenceReader::limit(Encoded& encoded) const {
   }
 }
 
-// Of the field that batches go by; where that is not read, of the longest that is.
+// The length of the field that batches are sorted by; if it is not read, of the longest field that is.
 std::int64_t InferenceReader::length_of(const Encoded& encoded) const {
   std::int64_t longest = 0;
   for (std::size_t i = 0; encoded.fields && i < needed_.size(); ++i) {
@@ -98,10 +98,11 @@ std::int64_t InferenceReader::length_of(const Encoded& encoded) const {
   return longest;
 }
 
-// Reads what is there, up to a batch or, reading ahead, until all that was read has been given out.
+// Reads available input, up to a batch or, when reading ahead, up to the limit once all earlier records have been returned.
 void InferenceReader::fill() {
   const bool sorts = ahead_ > rows_;
   if (failure_ || (sorts && !waiting_.empty())) return;
+  if (sorts && !is_in_order_) ahead_ = std::min(2 * ahead_, most_ahead_);  // it had been halved
   const auto least = static_cast<std::size_t>(rows_), most = static_cast<std::size_t>(sorts ? ahead_ : rows_);
   std::size_t bytes = 0;
   try {
@@ -117,12 +118,19 @@ void InferenceReader::fill() {
     if (waiting_.empty()) throw;
     failure_ = std::current_exception();
   }
+  is_in_order_ = !sorts;
   if (!sorts) return;
   std::stable_sort(waiting_.begin(), waiting_.end(),
                    [&](const Encoded& a, const Encoded& b) { return length_of(a) > length_of(b); });
 }
 
-// The records of the next batch: the first of those that wait, as many as the limits allow.
+void InferenceReader::return_to_order() {
+  if (std::exchange(is_in_order_, true)) return;
+  std::sort(waiting_.begin(), waiting_.end(), [](const Encoded& a, const Encoded& b) { return a.number < b.number; });
+  if (ahead_ > rows_) ahead_ = std::max(ahead_ / 2, rows_ + 1);
+}
+
+// The records of the next batch: the first waiting ones, as many as the limits allow.
 std::vector<InferenceReader::Encoded> InferenceReader::take() {
   std::vector<Encoded> taken;
   std::int64_t rows = 0, longest = 0;
@@ -180,7 +188,7 @@ void with_lines(const InferenceBatch& batch, const std::function<void()>& run) {
                                           : fmt::format("{} lines from {} to {}", batch.records.size(), first.line, last.line);
     diagnostics.front().notes.push_back(
         first.line == last.line ? fmt::format("note: of line {} of '{}'", first.line, first.file(0))
-                                : fmt::format("note: of a batch of {} of '{}'; --rows 1 tells which", lines, first.file(0)));
+                                : fmt::format("note: of a batch of {} of '{}'; --rows 1 shows which", lines, first.file(0)));
     throw UserError(error.exit_code(), std::move(diagnostics));
   }
 }

@@ -21,7 +21,7 @@ std::vector<std::string> keys_of(const nlohmann::json& object) {
   return keys;
 }
 
-// One text, or through `lists` lists all that they hold.
+// Reads one text, or all texts in lists nested `lists` deep.
 class TextReader {
  public:
   TextReader(const FieldSpec& field, const Record& record, Units& units) : field_(field), record_(record), units_(units) {}
@@ -31,7 +31,7 @@ class TextReader {
     if (!value.is_array()) {
       bad_json(record_.file(), record_.line, 0,
                fmt::format("the value of '{}' has {} where field '{}' expects a list", field_.key, kind_of(value), field_.name),
-               {"help: leave LIST out of the field's split where it is a text"});
+               {"help: leave LIST out of the field's split if its value is a text"});
     }
     for (const nlohmann::json& element : value) {
       const std::size_t before = units_.symbols.size();
@@ -55,7 +55,7 @@ class TextReader {
   Units& units_;
 };
 
-// Behind the colon of the outermost object's key; npos where it is not there.
+// The position after the colon of a key of the outermost object; npos if there is no such key.
 std::size_t value_of_key(const std::string& line, const std::string& key) {
   const std::string written = json_text(nlohmann::json(key));
   int depth = 0;

@@ -18,18 +18,18 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;  // numbers that are written at once
+constexpr std::size_t kPiece = std::size_t{1} << 20;  // numbers written at once
 
 std::string temporary_folder() {
   const char* folder = std::getenv("TMPDIR");
   return folder != nullptr && *folder != '\0' ? folder : "/var/tmp";
 }
 
-// A file that no name leads to; -1 where there can be none.
+// Opens a file without a name; -1 if that fails.
 int open_nameless(const std::string& folder) {
   const int file = uninterrupted([&] { return open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); });
   if (file >= 0 || errno == ENOENT || errno == EACCES) return file;
-  std::string name = folder + "/graphrun-data-XXXXXX";  // a file system that has no such files
+  std::string name = folder + "/graphrun-data-XXXXXX";  // for file systems without such files
   const int named = uninterrupted([&] { return mkostemp(name.data(), O_CLOEXEC); });
   if (named >= 0) unlink(name.c_str());
   return named;
@@ -39,13 +39,13 @@ void renumber_all(std::vector<std::int32_t>& numbers, std::span<const std::int32
   for (std::int32_t& number : numbers) number = to[static_cast<std::size_t>(number)];
 }
 
-// Fewer bytes than `size` were read where it fails, and errno tells why.
+// Returns the number of bytes read. If it is less than `size`, errno is set.
 std::size_t read_some(int descriptor, void* to, std::size_t size) {
   auto* const out = static_cast<char*>(to);
   std::size_t done = 0;
   while (done < size) {
     const ssize_t got = uninterrupted([&] { return read(descriptor, out + done, size - done); });
-    if (got == 0) errno = EIO;  // the file has become shorter
+    if (got == 0) errno = EIO;  // the file was truncated
     if (got <= 0) break;
     done += static_cast<std::size_t>(got);
   }
@@ -100,7 +100,7 @@ void NumberStore::renumber(std::span<const std::int32_t> to) {
   if (file_ >= 0) renumber_file(to);
 }
 
-// By reading and writing: a mapped page of a full disk would end the program.
+// Uses read and write, not mmap: writing to a mapped page on a full disk would end the program.
 void NumberStore::renumber_file(std::span<const std::int32_t> to) {
   std::vector<std::int32_t> piece;
   for (std::int64_t begin = 0; begin < written_; begin += static_cast<std::int64_t>(piece.size())) {

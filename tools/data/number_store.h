@@ -1,5 +1,5 @@
-// Numbers end to end, read at random: in memory while they are few, else in a file without a name, which the system keeps in
-// memory as far as there is room. So a data set may be larger than memory.
+// A sequence of numbers with random access. A short sequence is in memory, a long one in a file without a name, which the
+// system caches as far as memory allows. A data set may therefore be larger than memory.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@ namespace graphrun {
 
 class NumberStore {
  public:
-  // `in_memory`: numbers, at most. The file lies in the folder that TMPDIR names, else /var/tmp, and is gone with the store.
+  // `in_memory`: the largest number of numbers in memory. The file is in $TMPDIR, otherwise in /var/tmp, and is removed with
+  // the store.
   explicit NumberStore(std::int64_t in_memory) : in_memory_(in_memory) {}
   ~NumberStore();
   NumberStore(NumberStore&& other) noexcept;
   NumberStore& operator=(NumberStore&&) = delete;
 
-  // Throws UserError (kNoRoom, E0502) where the file can't be made or has no room.
+  // Throws UserError (kNoRoom, E0502) if the file cannot be created or the disk is full.
   void append(std::span<const std::int32_t> numbers);
   std::int64_t size() const { return written_ + static_cast<std::int64_t>(tail_.size()); }
-  // Every number n becomes to[n], in place. Before close(). Throws as append, and where the file can't be read.
+  // Replaces every number n by to[n]; must be called before close(). Throws like append, and if the file cannot be read.
   void renumber(std::span<const std::int32_t> to);
-  // Ends appending. Throws as append.
+  // Ends appending. Throws like append.
   void close();
-  // Numbers [begin, end). Needs close().
+  // Numbers [begin, end). Requires close().
   std::span<const std::int32_t> read(std::int64_t begin, std::int64_t end) const;
   bool on_disk() const { return file_ >= 0; }
 
@@ -34,7 +35,7 @@ class NumberStore {
   [[noreturn]] void fail(const char* doing, int error) const;
 
   std::int64_t in_memory_;
-  std::vector<std::int32_t> tail_;  // what no file has
+  std::vector<std::int32_t> tail_;  // numbers that are not in a file
   std::int64_t written_ = 0;        // numbers in the file
   int file_ = -1;
   std::string folder_;

@@ -17,10 +17,10 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kMostQuoted = 40;  // bytes of what is no number
+constexpr std::size_t kMostQuoted = 40;  // bytes of a quoted text that is not a number
 constexpr const char* kTooLarge = "is beyond float32, which ends at 3.4e38";
 
-// Blanks beside the one number of a line or column.
+// Removes blanks around the only number of a line or column.
 std::string_view without_blanks(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
   while (!text.empty() && blank(text.front())) text.remove_prefix(1);
@@ -31,11 +31,11 @@ std::string_view without_blanks(std::string_view text) {
 std::string quoted(std::string_view text) {
   if (text.size() <= kMostQuoted) return fmt::format("'{}'", text);
   std::size_t end = kMostQuoted;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // no code point is cut
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // do not split a code point
   return fmt::format("'{}…'", text.substr(0, end));
 }
 
-// Where a text of the record begins.
+// The position of a text in the record.
 struct TextPlace {
   std::int64_t line = 0;
   std::int64_t column = 0;  // in bytes, from 1; 0: the whole line
@@ -64,7 +64,7 @@ class FieldReader {
  private:
   bool at_spaces() const { return field_.splits.size() > lists_; }
 
-  // One number, or with split: SPACE those between its spaces.
+  // Reads one number or, with split: SPACE, all numbers between spaces.
   void read_text(std::string_view text, const TextPlace& at) {
     if (!at_spaces()) return add(without_blanks(text), text, at);
     const std::size_t before = value_.values.size();
@@ -72,7 +72,7 @@ class FieldReader {
     if (value_.depth == kDeepest) value_.lengths.push_back(static_cast<std::int32_t>(value_.values.size() - before));
   }
 
-  // `number`: a part of `text`, or its blank whole.
+  // `number`: a part of `text`, or all of it if it is blank.
   void add(std::string_view number, std::string_view text, const TextPlace& at) {
     const NumberText found = read_number(number);
     if (found.wrong == nullptr) return value_.values.push_back(bits_of(found.value));
@@ -97,7 +97,7 @@ class FieldReader {
 
   const std::string& file() const { return record_.file(data_.format == Format::kParallel ? field_.column : 0); }
 
-  // The lines of a sentence, or the words of a plain one.
+  // Reads the lines of a sentence, or the words of a plain one.
   void read_tokens() {
     const auto column = static_cast<std::size_t>(field_.column);
     const bool plain = record_.lines.size() != record_.columns.size();
@@ -118,7 +118,7 @@ class FieldReader {
     read_text(record_.columns[0][column], {record_.line, column_in(record_.lines[0], record_.columns[0], column)});
   }
 
-  // Where the column stands in a line of columns by tabs; 1 where it is a line of its own.
+  // The position of the column in a tab-separated line; 1 if it is a line of its own.
   static std::int64_t column_in(const std::string& line, const std::vector<std::string>& columns, std::size_t column) {
     std::size_t begin = 0;
     for (std::size_t i = 0; i < column; ++i) begin += columns[i].size() + 1;
@@ -126,10 +126,10 @@ class FieldReader {
     return begin <= line.size() && line.compare(begin, text.size(), text) == 0 ? static_cast<std::int64_t>(begin) + 1 : 1;
   }
 
-  // A number, a text with numbers, or through `lists` lists all that they hold.
+  // Reads a number, a text with numbers, or everything in lists nested `lists` deep.
   void read_json(const nlohmann::json& json, std::size_t lists) {
     if (lists > 0) {
-      if (!json.is_array()) wrong_kind(json, "a list", "leave LIST out of the field's split where it is one number");
+      if (!json.is_array()) wrong_kind(json, "a list", "leave LIST out of the field's split if its value is one number");
       for (const nlohmann::json& element : json) {
         const std::size_t before = value_.values.size();
         read_json(element, lists - 1);
@@ -139,7 +139,7 @@ class FieldReader {
     }
     if (json.is_string()) {
       const std::string& text = json.get_ref<const std::string&>();
-      const auto quote = static_cast<std::size_t>(json_place().column);  // from 1, so the text's own from 0
+      const auto quote = static_cast<std::size_t>(json_place().column);  // from 1, so the text begins here, from 0
       const bool as_written = quote > 0 && record_.lines.front().compare(quote, text.size(), text) == 0;
       read_text(text, {record_.line, as_written ? static_cast<std::int64_t>(quote) + 1 : 0});
     } else if (json.is_number() && !at_spaces()) {
@@ -165,7 +165,7 @@ class FieldReader {
   const FieldSpec& field_;
   const Record& record_;
   const std::size_t lists_;
-  std::size_t elements_ = 0;  // of JSON, read so far
+  std::size_t elements_ = 0;  // elements of JSON read so far
   Nested value_;
 };
 

@@ -1,4 +1,4 @@
-// The numbers that fields of type FLOAT hold.
+// The numbers in fields of type FLOAT.
 #pragma once
 
 #include <string_view>
@@ -8,16 +8,16 @@
 
 namespace graphrun {
 
-// A finite number that float32 has, as people and programs write it: "-0.5", "+3", "1e-3", ".5"; what is smaller than float32's
-// smallest is 0. Else `wrong` tells what is the matter: "is no number".
+// A finite float32 number as people and programs write it: "-0.5", "+3", "1e-3", ".5". Values below the range of float32 become
+// 0. If the text is no such number, `wrong` says why: "is no number".
 struct NumberText {
   float value = 0;
   const char* wrong = nullptr;
 };
 NumberText read_number(std::string_view text);
 
-// A record's field, by its splits. Throws UserError (kBadData) at the place of what is no number (E0654), or of a value of JSON
-// of another kind (E0652).
+// A record's field, split as the job says. Throws UserError (kBadData), with the location, for a text that is not a number
+// (E0654) or a JSON value of another kind (E0652).
 Nested numbers_in(const DataSpec& data, const FieldSpec& field, const Record& record);
 
 }  // namespace graphrun

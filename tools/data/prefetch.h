@@ -1,4 +1,4 @@
-// Reads ahead: one thread makes the next things while the caller works on the last one.
+// Reads ahead: a thread makes the next items while the caller works on the current one.
 #pragma once
 
 #include <condition_variable>
@@ -12,14 +12,14 @@
 
 namespace graphrun {
 
-// Things come out in the order in which `make` made them; at most `ahead` wait. What `make` throws, next() throws, after all
-// that was made before it. Destroying it at any time stops the thread after the `make` under way.
+// Items are returned in the order in which `make` made them; at most `ahead` are waiting. If `make` throws, next() throws the
+// same after returning all earlier items. The destructor stops the thread after the current call of `make`.
 //
-// Threads: `make` runs on the reader's thread alone; next() may be called from one thread at a time.
+// Threads: `make` runs only on the reader's thread; next() may be called from one thread at a time.
 template <class T>
 class Prefetcher {
  public:
-  // `make` gives the next thing, or nothing at the end.
+  // `make` returns the next item, or nullopt at the end.
   explicit Prefetcher(std::function<std::optional<T>()> make, std::size_t ahead = 4)
       : make_(std::move(make)), ahead_(ahead < 1 ? 1 : ahead), thread_([this] { read(); }) {}
   ~Prefetcher() {
@@ -33,7 +33,7 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  // The next thing; nothing at the end, and ever after. Waits for it.
+  // Waits for the next item; nullopt at the end, and from then on.
   std::optional<T> next() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !made_.empty() || done_; });
@@ -86,7 +86,7 @@ class Prefetcher {
   std::deque<T> made_;
   bool stop_ = false, done_ = false;
   std::exception_ptr failure_;
-  std::thread thread_;  // last: it starts when everything else is there
+  std::thread thread_;  // last, so that it starts after the other members exist
 };
 
 }  // namespace graphrun

@@ -36,7 +36,7 @@ class FeedPreview {
     return fmt::format("{}  {}[{}]  {}\n", feed_.name, feed_.numbers ? "FLOAT" : "INT32", sizes, what);
   }
 
-  // One row; `value`: what it holds without its padding, null: all of it.
+  // One row; `value`: its contents without padding; null: no padding is known.
   std::string row(std::int64_t row, const Nested* value) const {
     if (tensor_.sizes().size() == 1) return symbol(row);
     const std::int64_t time = tensor_.sizes()[0], steps = value ? value->steps() : time;

@@ -54,7 +54,7 @@ RecordLayout layout_of(const DataSpec& data, const std::vector<const FieldSpec*>
 RecordLayout layout_of_input(const DataSpec& data, const std::vector<const FieldSpec*>& fields, Format read) {
   RecordLayout layout = layout_of(data, fields);
   if (data.format == Format::kParallel) {
-    layout.format = Format::kTsv;  // one text has one line after the other: the files' lines are its columns
+    layout.format = Format::kTsv;  // a single text is read as TSV, with the files' lines as columns
     layout.columns = columns_needed(fields);
   }
   if (read != Format::kLines) return layout;
@@ -127,8 +127,8 @@ void RecordReader::read_plain(Record& record) const {
   }
 }
 
-// A sentence ends at a blank line or at the end of the text. A blank line that ends none is an empty record, and so is a
-// sentence with a bad line.
+// A sentence ends at a blank line or at the end of the text. Any other blank line is an empty record, and so is a sentence with
+// a bad line.
 bool RecordReader::next_sentence(Record& record) {
   LineReader& lines = *lines_.front();
   bool bad = false;
@@ -154,7 +154,7 @@ bool RecordReader::next_sentence(Record& record) {
   return bad || !record.lines.empty();
 }
 
-// Line n of every file; they end together.
+// Reads line n of every file; all files must end together.
 bool RecordReader::next_side_by_side(Record& record) {
   std::vector<std::string> texts(lines_.size());
   std::size_t ended = lines_.size(), going = lines_.size();
@@ -206,8 +206,8 @@ void each_record(const DataSpec& data, const std::vector<std::string>& files, co
   const std::size_t together = files_side_by_side(data);
   if (files.size() % together != 0) {
     throw UserError(ExitCode::kBadData, "E0653 unequal-files",
-                    fmt::format("{}, where {} stand side by side: {}", counted(static_cast<std::int64_t>(files.size()), "file"),
-                                together, fmt::join(files, ", ")),
+                    fmt::format("{}, in groups of {} parallel files: {}",
+                                counted(static_cast<std::int64_t>(files.size()), "file"), together, fmt::join(files, ", ")),
                     {"help: one file for each column, group by group"});
   }
   for (std::size_t first = 0; first < files.size(); first += together) {
@@ -216,7 +216,7 @@ void each_record(const DataSpec& data, const std::vector<std::string>& files, co
     RecordReader reader(std::move(lines), layout);
     Record record;
     while (reader.next(record)) {
-      // A blank line of a stream is an end of line like any other; between sentences of CONLL it is no example.
+      // In a stream, a blank line is a line like any other; between CONLL sentences it is not an example.
       if (!record.empty || data.format == Format::kStream) {
         visit(record);
       } else if (data.format != Format::kConll) {

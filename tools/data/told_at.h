@@ -1,4 +1,4 @@
-// Mistakes in what a job names, told at the place where it names it.
+// Reports mistakes in things that a job names at the location where it names them.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace graphrun {
 
-// Runs `action`; what it throws of no place in any file is at `at`.
+// Runs `action`; errors without a location get `at`.
 template <class Action>
 auto told_at(const Location& at, const Action& action) {
   try {

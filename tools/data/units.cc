@@ -13,7 +13,7 @@
 namespace graphrun {
 namespace {
 
-// The places of a word's characters: B, M, …, E, or S.
+// Appends the positions of a word's characters: B, M, …, E, or S.
 void add_places(std::size_t characters, std::vector<std::string>& tags) {
   if (characters == 1) {
     tags.emplace_back("S");
@@ -35,14 +35,15 @@ std::string normalized(std::string text, const FieldSpec& field) {
   return text;
 }
 
-// What is cut into subwords is normalised before, as a text.
+// Text is normalized as a whole before it is split into subwords.
 void normalize_texts(std::vector<std::string>& texts, const FieldSpec& field) {
   if (field.normalize.empty()) return;
   for (std::string& text : texts) text = normalized(std::move(text), field);
 }
 
-// One by one, so that as many stay: a character's place in its word is that of what stood in the text. A normal form may have
-// spaces in it ("´" is a space with an accent), which an entry must not: they go, but for an entry that is nothing else.
+// Normalizes entries one by one, so that their number does not change and a character's position in its word stays that in the
+// text. A normal form may contain spaces ("´" is a space with an accent), which an entry must not: they are removed, unless the
+// entry consists of nothing else.
 void normalize_entries(std::vector<std::string>& entries, const FieldSpec& field) {
   if (field.normalize.empty()) return;
   for (std::string& entry : entries) {
@@ -54,7 +55,7 @@ void normalize_entries(std::vector<std::string>& entries, const FieldSpec& field
 
 using Cut = std::function<std::vector<std::string>(const std::string& text)>;
 
-// The units one sequence axis deeper. `depth`: theirs so far, 0 or 1.
+// Splits units along one more sequence axis. `depth`: their current depth, 0 or 1.
 Units split_units(const Units& units, int depth, const Cut& cut) {
   Units deeper;
   for (const std::string& text : units.symbols) {
@@ -65,7 +66,7 @@ Units split_units(const Units& units, int depth, const Cut& cut) {
   return deeper;
 }
 
-// The texts that the field's splits begin from, and how many axes they have.
+// The texts from which the field's splits start, and the number of their axes.
 Units texts_in(const DataSpec& data, const FieldSpec& field, const Record& record, int& depth) {
   Units units;
   depth = 0;
@@ -84,7 +85,7 @@ Units texts_in(const DataSpec& data, const FieldSpec& field, const Record& recor
   return units;
 }
 
-// What no vocabulary can hold.
+// Rejects symbols that no vocabulary can contain.
 void check_symbols(const DataSpec& data, const FieldSpec& field, const Record& record, const Units& units) {
   for (const std::string& symbol : units.symbols) {
     if (symbol.find('\n') != std::string::npos || symbol.find('\0') != std::string::npos) {
@@ -104,7 +105,7 @@ void check_symbols(const DataSpec& data, const FieldSpec& field, const Record& r
   }
 }
 
-// What every field of a record ends with.
+// The last steps for every field of a record.
 void finish_units(const DataSpec& data, const FieldSpec& field, const Record& record, Units& units) {
   if (data.format == Format::kStream) units.symbols.push_back(data.end_of_line);
   check_symbols(data, field, record, units);

@@ -1,4 +1,4 @@
-// What a field sees of a record: its symbols, by the field's splits.
+// The units of a field in a record: its symbols, split as the job says.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,32 @@
 
 namespace graphrun {
 
-// The symbols end to end, and at depth 2 how many of them each step of the first axis has.
+// The symbols, concatenated; at depth 2, also the number of them in each step of the first axis.
 struct Units {
   std::vector<std::string> symbols;
   std::vector<std::int32_t> lengths;
 };
 
-// `subwords`: of a field that is split into such.
-// Throws UserError (kBadData) where the record has no such symbols: an empty label (E0643), a value of JSON of another kind
-// (E0652).
+// `subwords`: for a field that is split into subwords. Throws UserError (kBadData) if the record has no such symbols: an empty
+// label (E0643), a JSON value of another kind (E0652).
 Units units_of(const DataSpec& data, const FieldSpec& field, const Record& record, const Subwords* subwords = nullptr);
 
-// As many, with the characters that stand in the record where the field normalises entries; subwords are those of the
-// normalised text.
+// The same number of units, but with the original characters of the record if the field normalizes entries; subwords are those
+// of the normalized text.
 std::vector<std::string> units_as_written(const DataSpec& data, const FieldSpec& field, const Record& record,
                                           const Subwords* subwords = nullptr);
 
-// The texts that a field cuts into subwords, normalised: one axis less deep than its pieces.
+// The normalized texts that a field splits into subwords; they have one axis less than the pieces.
 Units uncut_units(const DataSpec& data, const FieldSpec& field, const Record& record);
-// Their pieces: what units_of gives for the record. Of it no more than its place is read. Throws as units_of.
+// Their pieces, as units_of returns them for the record, of which only the position is read. Throws like units_of.
 Units cut_units(const DataSpec& data, const FieldSpec& field, const Record& record, const Units& uncut,
                 const Subwords& subwords);
 
-// The field's text as it stands in the record, with a space between the parts of a list and the words of a sentence; words
-// that are joined by the field's joiner are one.
+// The field's text in the record, with a space between the parts of a list and the words of a sentence; words joined by the
+// field's joiner become one.
 std::string text_in(const DataSpec& data, const FieldSpec& field, const Record& record);
 
-// The line of the record's file in which symbol number `symbol` of the field stands.
+// The line of the record's file that contains symbol number `symbol` of the field.
 std::int64_t line_of(const DataSpec& data, const Record& record, const Units& units, std::size_t symbol);
 
 }  // namespace graphrun

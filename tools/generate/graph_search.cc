@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "tools/generate/search_graph.h"
 #include "tools/generate/settings.h"
@@ -24,10 +25,10 @@ std::vector<Carried> begun_of(const GenerationGraphs& cut) {
   return begun;
 }
 
-// So many steps a device is given before the host looks at what is done.
+// The number of steps that a device is given before the host checks what is done.
 constexpr std::int64_t kStepsAhead = 4;
 
-// For so many of all places: few distinct numbers, so that few shapes are ever bound.
+// The number of rows for `needed` of all places: one of a few numbers, so that few shapes are ever bound.
 std::size_t rows_for(std::size_t needed, std::size_t places) {
   return needed <= 8 || needed == places ? needed : std::min(places, (needed + 7) / 8 * 8);
 }
@@ -56,6 +57,14 @@ Tensor int32_of(Sizes sizes, const std::vector<Number>& numbers) {
   return t;
 }
 
+// Where a word stands in the list of words, all if that is empty.
+std::int32_t place_in(std::span<const std::int32_t> list, std::int32_t word) {
+  if (list.empty()) return word;
+  const auto found = std::lower_bound(list.begin(), list.end(), word);
+  GRAPHRUN_CHECK(found != list.end() && *found == word, "GraphSearch: a prefix with a word that the shortlist lacks");
+  return static_cast<std::int32_t>(found - list.begin());
+}
+
 }  // namespace
 
 GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::int64_t samples, SearchParts made)
@@ -81,13 +90,13 @@ GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options
 
 std::unique_ptr<GraphSearch> GraphSearch::share() const {
   GraphSearchOptions options = options_;
-  options.profiler = nullptr;  // it is not for several threads
+  options.profiler = nullptr;  // a profiler is not for several threads
   return std::unique_ptr<GraphSearch>(
       new GraphSearch(cut_, std::move(options), samples_, {prologue_.share(), step_.share(), fetch_types_, whole_types_}));
 }
 
 std::vector<std::vector<Hypothesis>> GraphSearch::run(const Feeds& feeds, const Sentences& given) {
-  struct Forgets {  // what lies on the device, however this ends
+  struct Forgets {  // frees the values on the device, even after an exception
     GraphSearch& search;
     ~Forgets() { search.forget(); }
   } forgets{*this};
@@ -137,10 +146,10 @@ void GraphSearch::begin(const Feeds& feeds) {
   for (; k < made.size(); ++k) whole_.push_back(made[k].to_host());
   sentence_of_row_.resize(static_cast<std::size_t>(rows));
   std::iota(sentence_of_row_.begin(), sentence_of_row_.end(), 0);
-  begin_search();
+  begin_search(cut_.shortlist ? feeds.at(cut_.shortlist->words.input).span<std::int32_t>() : std::span<const std::int32_t>());
 }
 
-void GraphSearch::begin_search() {
+void GraphSearch::begin_search(std::span<const std::int32_t> list) {
   const std::int64_t s = sentences(), n = options_.search.n_best;
   const auto count = static_cast<std::size_t>(s);
   Tensor live = filled({s, beam()}, kNothing);
@@ -161,7 +170,8 @@ void GraphSearch::begin_search() {
     std::fill_n(given.data<std::int32_t>(), given.count(), kNoWord);
     for (std::size_t i = 0; i < count; ++i) {
       for (std::int64_t t = 0; t < given_.given(i); ++t) {
-        given.data<std::int32_t>()[t * s + static_cast<std::int64_t>(i)] = given_.prefix[i][static_cast<std::size_t>(t)];
+        given.data<std::int32_t>()[t * s + static_cast<std::int64_t>(i)] =
+            place_in(list, given_.prefix[i][static_cast<std::size_t>(t)]);
       }
     }
     now_[kGiven] = step_.on_device(given);
@@ -177,16 +187,16 @@ void GraphSearch::begin_search() {
   }
 }
 
-// The host knows at once what a step on it gave. A device is given several steps before it is asked.
+// On the CPU, the host looks at every step; a device is given several steps before the host looks.
 bool GraphSearch::looks_before(std::int64_t step) const { return step > 0 && (on_host() || step % kStepsAhead == 0); }
 
-// The last step that runs before rows are laid out anew.
+// The last step before the rows are laid out again.
 std::int64_t GraphSearch::last_before_look(std::int64_t step) const {
   return on_host() || step == 0 ? step : step / kStepsAhead * kStepsAhead + kStepsAhead - 1;
 }
 
-// Which places may have a hypothesis in the steps until the host looks again. After a look it knows those of the next step; in
-// the steps after it, hypotheses stand in the first places of those that have not ended.
+// The places that may have a hypothesis until the host looks again. After a look, the host knows those of the next step; in
+// later steps, hypotheses are in the first places of the sentences that have not ended.
 std::vector<bool> GraphSearch::places_needed(bool look) const {
   const auto next = static_cast<std::int64_t>(done_.size()), last = last_before_look(next);
   Tensor live, ended, goes_on;
@@ -235,7 +245,7 @@ void GraphSearch::lay_out(std::vector<bool> needed) {
   layout_ = std::move(layout);
 }
 
-// What the next step is fed; false: there is none.
+// Prepares the feeds of the next step; false if there is no next step.
 bool GraphSearch::continue_rows() {
   const auto next = static_cast<std::int64_t>(done_.size());
   if (next >= longest_) return false;
@@ -245,46 +255,61 @@ bool GraphSearch::continue_rows() {
     std::vector<bool> needed = places_needed(look);
     const auto count = static_cast<std::size_t>(std::count(needed.begin(), needed.end(), true));
     if (count == 0) return false;
-    // A device records what it runs for each number of rows: there, fewer rows must be worth it.
+    // A device records its work for each number of rows, so there the number is only reduced if that saves enough.
     const std::size_t rows = rows_for(count, needed.size()), had = layout_ ? layout_->places.size() : 0;
     const bool shrinks = on_host() ? rows < had : 4 * rows <= 3 * had;
     moved = shrinks || layout_ == nullptr || !layout_->covers(needed);
     if (moved) lay_out(std::move(needed));
   }
+  GRAPHRUN_CHECK(options_.room > 0, "GraphSearch: room");
   next == 0 ? begin_rows() : follow_parents(moved);
+  make_room_in_histories();
   return true;
 }
 
-// Each row of the first step is its sentence's.
+// In the first step, each sentence has one row.
 void GraphSearch::begin_rows() {
   const auto rows = static_cast<std::int64_t>(layout_->places.size());
   std::vector<Tensor> begun;
+  const bool may_grow = std::all_of(cut_.states.begin(), cut_.states.end(),
+                                    [&](const Carried& s) { return s.zeros || !is_history(s, cut_.capacity); });
+  capacity_ = on_host() && may_grow ? std::min(options_.room, longest_ + 1) : longest_ + 1;
   for (const Carried& s : begun_) begun.push_back(now_.at(s.name));
   if (!is_range(sentence_of_row_, sentences() / samples_)) {
     begun = pick_begun_.pick(begun, step_.on_device(int32_of({rows}, sentence_of_row_)));
   }
   for (std::size_t k = 0; k < begun.size(); ++k) now_[begun_[k].name] = begun[k];
   for (const Carried& s : cut_.states) {
-    if (s.zeros) now_[s.name] = zeros_for(cut_, s, rows, longest_ + 1);
+    if (s.zeros) now_[s.name] = zeros_for(cut_, s, rows, capacity_);
   }
   now_[kWordInput] = int32_of({rows}, std::vector<std::int32_t>(static_cast<std::size_t>(rows), options_.search.begin));
 }
 
-// Of what the last step chose: words, and states of the rows that they come from.
+void GraphSearch::make_room_in_histories() {
+  const auto steps = static_cast<std::int64_t>(done_.size());
+  if (steps < capacity_) return;
+  capacity_ = std::min(capacity_ + options_.room, longest_ + 1);
+  for (const Carried& s : cut_.states) {
+    if (is_history(s, cut_.capacity)) now_[s.name] = with_room_for(now_.at(s.name), steps, capacity_);
+  }
+}
+
+// Feeds the words that the last step chose, and the states of their parent rows.
 void GraphSearch::follow_parents(bool moved) {
   const Done& last = done_.back();
   now_[kWordInput] = last.words;
   if (!moved && beam() == 1 && layout_->in_order) return;
   std::vector<Tensor> values;
-  for (const Carried& c : followers_) values.push_back(now_.at(c.name));
-  values = follow_.pick(values, layout_->place_of, last.parents, static_cast<std::int64_t>(done_.size()));
+  for (const Carried& c : followers_) values.push_back(std::move(now_.at(c.name)));
+  values = follow_.pick(std::move(values), layout_->place_of, last.parents, static_cast<std::int64_t>(done_.size()));
   for (std::size_t k = 0; k < values.size(); ++k) now_[followers_[k].name] = values[k];
 }
 
 void GraphSearch::step() {
   Feeds feeds;
   for (const FeedSpec& f : step_.program().feeds) feeds[f.name] = now_.at(f.name);
-  const std::vector<Tensor> made = step_.run(feeds, left_on_device(options_.profiler));
+  for (const Carried& state : cut_.states) now_.erase(state.name);  // the step may overwrite them
+  const std::vector<Tensor> made = step_.run(std::move(feeds), left_on_device(options_.profiler));
   const std::vector<FetchSpec>& names = step_.program().fetches;
   const std::string prefix = kNextPrefix;
   std::size_t k = 0;
@@ -301,7 +326,7 @@ std::vector<std::vector<Hypothesis>> GraphSearch::found() const {
   std::vector<std::vector<Hypothesis>> all(static_cast<std::size_t>(sentences() / samples_));
   for (std::int64_t s = 0; s < sentences(); ++s) {
     std::vector<Hypothesis>& found = all[static_cast<std::size_t>(s / samples_)];
-    if (given_.most(static_cast<std::size_t>(s)) == 0) {  // it may have no words
+    if (given_.most(static_cast<std::size_t>(s)) == 0) {  // the sentence may have no words
       found.push_back({{}, 0, options_.search.norm.score(0, 0), false, {}});
       continue;
     }
@@ -310,14 +335,14 @@ std::vector<std::vector<Hypothesis>> GraphSearch::found() const {
     }
   }
   if (options_.search.sampling) return all;
-  // By sums in double.
+  // Sorted by sums in double.
   for (std::vector<Hypothesis>& found : all) {
     std::stable_sort(found.begin(), found.end(), [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
   }
   return all;
 }
 
-// Back from its last word to its first; `step` as in kBestStep.
+// Follows a hypothesis from its last word to its first; `step` as in kBestStep.
 Hypothesis GraphSearch::hypothesis(std::int64_t step, std::int64_t place) const {
   Hypothesis h;
   h.ended = step % 2 != 0;
@@ -341,7 +366,17 @@ Fetched GraphSearch::whole(std::size_t k, std::int64_t sentence) const {
 }
 
 Fetched GraphSearch::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {
-  return fetched_row(done_.at(static_cast<std::size_t>(t)).fetches.at(k), fetch_types_.at(k), cut_.rows, row);
+  const ir::TensorType& type = fetch_types_.at(k);
+  Fetched found = fetched_row(done_.at(static_cast<std::size_t>(t)).fetches.at(k), type, cut_.rows, row);
+  std::size_t axis = 0;
+  for (const Dim& dim : type.shape) {
+    if (dim == Dim(cut_.rows)) continue;
+    const std::optional<Symbol> size = dim.as_symbol();
+    const bool is_of_history = size && std::find(cut_.capacity.begin(), cut_.capacity.end(), *size) != cut_.capacity.end();
+    if (is_of_history) found = first_of_axis(found, axis, t + 1);  // the rest is room for later steps
+    ++axis;
+  }
+  return found;
 }
 
 }  // namespace graphrun

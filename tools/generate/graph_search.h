@@ -1,10 +1,11 @@
-// The search for words over a cut network: it is part of the step's graph (search_graph.h), on every device. The host decides
-// which rows a step has. On a device words and states stay in its memory from step to step, and the host looks only now and
-// then at what is done.
+// Searches for words with a cut network. The search is part of the step's graph (search_graph.h), on every device; the host
+// decides which rows a step has. On a device, words and states stay in its memory from step to step, and the host only checks
+// occasionally which sentences are done.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,14 @@
 namespace graphrun {
 
 struct GraphSearchOptions {
-  std::vector<std::string> fetches;  // of the spec that made the cut, the ones kept of every step
+  std::vector<std::string> fetches;  // fetches of the spec that made the cut whose values are kept for every step
   SearchOptions search;
   Target target = {};
   Profiler* profiler = nullptr;  // see RunOptions
+  // On the CPU, histories that begin as zeros have room for this many steps at first, and for as many more whenever it is used
+  // up: attention is computed for the whole room. Each room is a shape to which the step is bound. A device records what it
+  // runs for each shape, so there they have room for the longest sentence.
+  std::int64_t room = 16;
 };
 
 class GraphSearch {
@@ -28,41 +33,43 @@ class GraphSearch {
   // FLOAT is float32. Throws what compiling throws.
   GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::shared_ptr<Variables> variables);
 
-  // Another search of the same network, for runs on another thread at the same time: see Executable::share.
+  // Another search with the same network, for concurrent runs on another thread: see Executable::share.
   std::unique_ptr<GraphSearch> share() const;
   bool can_share() const { return prologue_.can_share() && step_.can_share(); }
 
   const Program& prologue() const { return prologue_.program(); }
   const Program& steps() const { return step_.program(); }
 
-  // The n best of each sentence, best first, fewer where fewer end; or its samples, in the order of their draws. As many
-  // sentences as max_length has, the rows of the feeds; feeds beyond what the prologue needs are passed over. What a sentence
-  // gives does not depend on the others. Log-probabilities are compared as float32 sums: hypotheses that are alike to a
-  // millionth may come in either order.
+  // Returns the n best hypotheses of each sentence, best first (fewer if fewer end), or its samples in the order of their
+  // draws. The sentences are the rows of the feeds, as many as max_length has; feeds that the prologue does not need are
+  // ignored. If the cut has a shortlist, its inputs are fed too: at least min(most_candidates, vocabulary) words, among them
+  // the end symbol and the words of prefixes. Results of a sentence do not depend on other sentences. Log-probabilities are
+  // compared as float32 sums, so hypotheses that differ by less than a millionth may come in either order.
   std::vector<std::vector<Hypothesis>> run(const Feeds& feeds, const Sentences& given);
 
-  // What step t of the last run gave for fetch k, row r of it.
+  // The value of fetch k in row `row` of step t of the last run.
   Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
-  // Of the fetches that no word changes the k-th, for one sentence.
+  // The k-th of the fetches that no word changes, for one sentence.
   Fetched whole(std::size_t k, std::int64_t sentence) const;
 
  private:
-  // Which places have a row in a step.
+  // The places that have a row in a step.
   struct Layout {
-    std::vector<std::int64_t> places;  // by row: s·B + place. One may stand twice, so that few numbers of rows occur
-    std::vector<bool> has_row;         // by place
-    bool in_order = false;             // every place has one row, its own number
-    Tensor place_of, row_of;           // where the step runs: see search_names
+    std::vector<std::int64_t>
+        places;  // by row: s·B + place. A place may occur twice, so that there are few different numbers of rows
+    std::vector<bool> has_row;  // by place
+    bool in_order = false;      // row i is place i, for every place
+    Tensor place_of, row_of;    // on the step's device; see search_names
     bool covers(const std::vector<bool>& needed) const;
   };
-  // A step that was done.
+  // A completed step.
   struct Done {
     std::shared_ptr<const Layout> layout;
-    Tensor words, parents, gains;  // of what it chose, by place
+    Tensor words, parents, gains;  // its choices, by place
     std::vector<Tensor> fetches;
   };
 
-  // What is made of the cut's graphs.
+  // The executables made from the cut's graphs.
   struct SearchParts {
     Executable prologue, step;
     std::vector<ir::TensorType> fetch_types, whole_types;
@@ -70,40 +77,42 @@ class GraphSearch {
   GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::int64_t samples, SearchParts made);
 
   std::int64_t beam() const { return options_.search.beam; }
-  std::int64_t sentences() const { return static_cast<std::int64_t>(given_.max_length.size()); }  // that are searched
+  std::int64_t sentences() const { return static_cast<std::int64_t>(given_.max_length.size()); }  // sentences that are searched
   bool on_host() const { return options_.target.device->is_cpu(); }
   bool looks_before(std::int64_t step) const;
   std::int64_t last_before_look(std::int64_t step) const;
 
   void take(const Sentences& given);
   void begin(const Feeds& feeds);
-  void begin_search();
+  void begin_search(std::span<const std::int32_t> list);
   std::vector<bool> places_needed(bool look) const;
   void lay_out(std::vector<bool> needed);
   bool continue_rows();
   void begin_rows();
+  void make_room_in_histories();
   void follow_parents(bool moved);
   void step();
   std::vector<std::vector<Hypothesis>> found() const;
   Hypothesis hypothesis(std::int64_t step, std::int64_t place) const;
   void forget();
 
-  const GenerationGraphs cut_;                              // without the graphs
-  const std::int64_t samples_;                              // of each sentence; each is searched as a sentence of its own
-  const GraphSearchOptions options_;                        // beam and n_best of what is searched
-  const std::vector<GenerationGraphs::Carried> followers_;  // what follows its parents: states and the word
-  const std::vector<GenerationGraphs::Carried> begun_;      // states that the prologue makes
-  const std::vector<ir::TensorType> fetch_types_;           // of a step
+  const GenerationGraphs cut_;                              // without its graphs
+  const std::int64_t samples_;                              // samples per sentence; each is searched as a sentence of its own
+  const GraphSearchOptions options_;                        // beam and n_best of each searched sentence
+  const std::vector<GenerationGraphs::Carried> followers_;  // values that follow their parents: states and the word
+  const std::vector<GenerationGraphs::Carried> begun_;      // states that the prologue computes
+  const std::vector<ir::TensorType> fetch_types_;           // fetches of a step
   const std::vector<ir::TensorType> whole_types_;
   Executable prologue_, step_;
   RowPicker pick_constants_, pick_begun_, follow_;
 
-  Sentences given_;                            // of what is searched
-  std::int64_t longest_ = 0;                   // the most words of any
-  std::vector<Tensor> constants_;              // a row for each sentence
-  std::map<std::string, Tensor> now_;          // what the next step is fed
-  std::vector<std::int64_t> sentence_of_row_;  // of the constants in `now_`
+  Sentences given_;                            // of the searched sentences
+  std::int64_t longest_ = 0;                   // the most words of any sentence
+  std::vector<Tensor> constants_;              // with a row for each sentence
+  std::map<std::string, Tensor> now_;          // feeds of the next step
+  std::vector<std::int64_t> sentence_of_row_;  // by row of the constants in `now_`
   std::shared_ptr<const Layout> layout_;       // of the next step
+  std::int64_t capacity_ = 0;                  // the steps that histories have room for
   std::vector<Done> done_;
   std::vector<Tensor> whole_;
   Tensor goes_on_;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 
-#include "compiler/ir/builder.h"
+#include "compiler/with_rows.h"
 #include "runtime/threads/threads.h"
 #include "tools/generate/settings.h"
+#include "tools/generate/step_values.h"
 
 namespace graphrun {
 namespace {
@@ -17,22 +19,7 @@ using Carried = GenerationGraphs::Carried;
 constexpr const char* kPicked = "rows";
 constexpr const char* kSources = "parents";
 
-// `value` with the rows of an axis that the list names, in its order. What stands behind the axis is moved in one piece.
-ValueId with_rows(ir::Builder& b, ValueId value, std::size_t axis, ValueId rows) {
-  if (axis == 0) return b.op("gather", {value, rows});
-  Shape shape = b.graph().type(value).shape;
-  const Shape outer(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  const Dim blocks = element_count(outer), from = shape[axis];
-  Shape flat = {blocks * from};
-  flat.insert(flat.end(), shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end());
-  const ValueId places = b.equation("expand(block, axis=-1) * from + rows",
-                                    {{"block", b.op("range", {}, {{"n", blocks}})}, {"from", b.dim(from)}, {"rows", rows}});
-  const ValueId moved = b.op("gather", {b.op("reshape", {value}, {{"shape", flat}}), places});
-  shape[axis] = b.graph().type(rows).shape[0];
-  return b.op("reshape", {moved}, {{"shape", shape}});
-}
-
-// An input for each of `what` that has rows, by its number, and an output of that name.
+// A graph with an input for each of `what` that has rows, named by its number, and an output of the same name.
 ir::Graph picking(const std::vector<Carried>& what, bool follow) {
   ir::Graph graph;
   graph.name = kPicked;
@@ -53,25 +40,90 @@ ir::Graph picking(const std::vector<Carried>& what, bool follow) {
   return graph;
 }
 
-// Row rows[r] of `from` along an axis becomes row r of `to`. Of axis 0, where it is not the rows' own, the first `leading`
-// positions alone are copied.
+// A tensor seen along an axis of rows: `blocks` blocks, each with the rows of that axis, of `unit` bytes. If axis 0 is another
+// axis, only its first `leading` positions count.
+struct RowBlocks {
+  RowBlocks(const Tensor& tensor, std::size_t axis, std::int64_t leading)
+      : unit(static_cast<std::int64_t>(size_of(tensor.dtype()))) {
+    const Sizes& sizes = tensor.sizes();
+    for (std::size_t k = 0; k < axis; ++k) blocks *= k == 0 ? std::min(leading, sizes[0]) : sizes[k];
+    for (std::size_t k = axis + 1; k < sizes.size(); ++k) unit *= sizes[k];
+  }
+  // For parallel_ranges: the least number of rows that is worth another thread.
+  std::int64_t least_rows() const { return std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(unit, 1)); }
+  std::int64_t blocks = 1, unit;
+};
+
+// Copies row rows[r] of `from` along an axis to row r of `to`.
 void copy_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::vector<std::int64_t>& rows, std::int64_t leading) {
-  const Sizes& sizes = from.sizes();
-  std::int64_t before = 1, unit = static_cast<std::int64_t>(size_of(from.dtype()));
-  for (std::size_t k = 0; k < axis; ++k) before *= k == 0 ? std::min(leading, sizes[0]) : sizes[k];
-  for (std::size_t k = axis + 1; k < sizes.size(); ++k) unit *= sizes[k];
-  const auto count = static_cast<std::int64_t>(rows.size()), stride = sizes[axis];
+  const RowBlocks all(from, axis, leading);
+  const std::int64_t count = static_cast<std::int64_t>(rows.size()), stride = from.sizes()[axis], unit = all.unit;
   const auto* source = static_cast<const char*>(from.raw());
   auto* target = static_cast<char*>(to.raw());
-  constexpr std::int64_t kLeastBytes = 65536;
-  parallel_ranges(before * count, std::max<std::int64_t>(1, kLeastBytes / std::max<std::int64_t>(unit, 1)),
-                  [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t i = begin; i < end; ++i) {
-                      const std::int64_t row = rows[static_cast<std::size_t>(i % count)];
-                      std::memcpy(target + i * unit, source + (i / count * stride + row) * unit,
-                                  static_cast<std::size_t>(unit));
-                    }
-                  });
+  parallel_ranges(all.blocks * count, all.least_rows(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t row = rows[static_cast<std::size_t>(i % count)];
+      std::memcpy(target + i * unit, source + (i / count * stride + row) * unit, static_cast<std::size_t>(unit));
+    }
+  });
+}
+
+struct Move {
+  std::int64_t to, from;  // rows; kAside: a buffer for one row
+};
+constexpr std::int64_t kAside = -1;
+
+// The moves, in order, after which row r is what row sources[r] was: no row is overwritten before its last read. In a cycle of
+// rows, one is saved aside first.
+std::vector<Move> moves_of(const std::vector<std::int64_t>& sources) {
+  const auto at = [](std::int64_t row) { return static_cast<std::size_t>(row); };
+  std::vector<std::int64_t> readers(sources.size()), free;
+  const auto moves = [&](std::int64_t row) { return sources[at(row)] != row; };
+  const auto count = static_cast<std::int64_t>(sources.size());
+  for (std::int64_t row = 0; row < count; ++row) {
+    if (moves(row)) ++readers[at(sources[at(row)])];
+  }
+  std::vector<Move> list;
+  std::vector<bool> done(sources.size());
+  const auto move = [&](std::int64_t row) {
+    list.push_back({row, sources[at(row)]});
+    done[at(row)] = true;
+    const std::int64_t read = sources[at(row)];
+    if (--readers[at(read)] == 0 && moves(read) && !done[at(read)]) free.push_back(read);
+  };
+  for (std::int64_t row = 0; row < count; ++row) {
+    if (moves(row) && readers[at(row)] == 0) free.push_back(row);
+  }
+  while (!free.empty()) {
+    const std::int64_t row = free.back();
+    free.pop_back();
+    move(row);
+  }
+  // The others form cycles: each is read once.
+  for (std::int64_t row = 0; row < count; ++row) {
+    if (!moves(row) || done[at(row)]) continue;
+    list.push_back({kAside, row});
+    std::int64_t next = row;
+    for (; sources[at(next)] != row; next = sources[at(next)]) list.push_back({next, sources[at(next)]}), done[at(next)] = true;
+    list.push_back({next, kAside}), done[at(next)] = true;
+  }
+  return list;
+}
+
+// Makes the moves along an axis, in the tensor's memory.
+void move_rows(Tensor& tensor, std::size_t axis, const std::vector<Move>& moves, std::int64_t leading) {
+  const RowBlocks all(tensor, axis, leading);
+  const std::int64_t stride = tensor.sizes()[axis], unit = all.unit;
+  const std::int64_t least =
+      std::max<std::int64_t>(1, all.least_rows() / std::max<std::int64_t>(1, static_cast<std::int64_t>(moves.size())));
+  auto* const first = static_cast<char*>(tensor.raw());
+  parallel_ranges(all.blocks, least, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<char> aside(static_cast<std::size_t>(unit));
+    for (std::int64_t block = begin; block < end; ++block) {
+      const auto row = [&](std::int64_t r) { return r == kAside ? aside.data() : first + (block * stride + r) * unit; };
+      for (const Move& m : moves) std::memcpy(row(m.to), row(m.from), static_cast<std::size_t>(unit));
+    }
+  });
 }
 
 }  // namespace
@@ -89,30 +141,23 @@ RowPicker::RowPicker(const GenerationGraphs& cut, std::vector<Carried> what, con
       std::make_unique<Executable>(compile(picking(what_, follow), in_float32()), std::make_shared<Variables>(), device);
 }
 
-std::vector<Tensor> RowPicker::pick(const std::vector<Tensor>& values, const Tensor& rows, const Tensor& parents,
-                                    std::int64_t steps) {
-  if (!on_device_) return pick_on_host(values, rows, parents, steps);
-  std::vector<Tensor> all = values;
-  if (!executable_) return all;
+std::vector<Tensor> RowPicker::pick(std::vector<Tensor> values, const Tensor& rows, const Tensor& parents, std::int64_t steps) {
+  if (!on_device_) return pick_on_host(std::move(values), rows, parents, steps);
+  if (!executable_) return values;
   Feeds feeds = {{kPicked, rows}};
   if (follow_) feeds[kSources] = parents;
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (has_rows(k)) feeds[std::to_string(k)] = values[k];
   }
   const std::vector<Tensor> picked = executable_->run(feeds, left_on_device());
-  for (std::size_t k = 0, next = 0; k < all.size(); ++k) {
-    if (has_rows(k)) all[k] = picked.at(next++);
+  for (std::size_t k = 0, next = 0; k < values.size(); ++k) {
+    if (has_rows(k)) values[k] = picked.at(next++);
   }
-  return all;
+  return values;
 }
 
-bool RowPicker::is_history(const Carried& value) const {
-  const std::optional<Symbol> first = value.type.shape.empty() ? std::nullopt : value.type.shape[0].as_symbol();
-  return first && std::find(capacity_.begin(), capacity_.end(), *first) != capacity_.end();
-}
-
-std::vector<Tensor> RowPicker::pick_on_host(const std::vector<Tensor>& values, const Tensor& rows, const Tensor& parents,
-                                            std::int64_t steps) const {
+std::vector<Tensor> RowPicker::pick_on_host(std::vector<Tensor> values, const Tensor& rows, const Tensor& parents,
+                                            std::int64_t steps) {
   const auto listed = rows.span<std::int32_t>();
   const std::vector<std::int64_t> own(listed.begin(), listed.end());
   std::vector<std::int64_t> sources = own;
@@ -120,21 +165,30 @@ std::vector<Tensor> RowPicker::pick_on_host(const std::vector<Tensor>& values, c
     for (std::int64_t& row : sources) row = parents.data<std::int32_t>()[row];
   }
   const bool sources_stay = is_range(sources, static_cast<std::int64_t>(sources.size()));
-  std::vector<Tensor> all = values;
-  for (std::size_t k = 0; k < all.size(); ++k) {
+  std::optional<std::vector<Move>> moves;  // of as many rows as there were
+  for (std::size_t k = 0; k < values.size(); ++k) {
     if (!has_rows(k)) continue;
     const bool is_word = follow_ && what_[k].name == kWordInput;
     const std::vector<std::int64_t>& from = is_word ? own : sources;
     const auto axis = static_cast<std::size_t>(what_[k].row_axis);
-    Sizes sizes = values[k].sizes();
+    Tensor& value = values[k];
+    Sizes sizes = value.sizes();
     const auto count = static_cast<std::int64_t>(from.size());
-    if (sizes[axis] == count && (is_word ? is_range(own, count) : sources_stay)) continue;
+    const std::int64_t leading = is_history(what_[k], capacity_) ? steps : sizes[0];
+    const bool keeps_size = sizes[axis] == count;
+    if (keeps_size && (is_word ? is_range(own, count) : sources_stay)) continue;
+    if (keeps_size && !is_word && value.has_room_for(value.dtype(), value.sizes())) {
+      value.mark_written();
+      if (!moves) moves = moves_of(sources);
+      move_rows(value, axis, *moves, leading);
+      continue;
+    }
     sizes[axis] = count;
-    Tensor next = is_history(what_[k]) ? Tensor(values[k].dtype(), sizes) : Tensor::uninitialized(values[k].dtype(), sizes);
-    copy_rows(values[k], next, axis, from, is_history(what_[k]) ? steps : sizes[0]);
-    all[k] = std::move(next);
+    Tensor next = is_history(what_[k], capacity_) ? Tensor(value.dtype(), sizes) : memory_.take(k, value.dtype(), sizes);
+    copy_rows(value, next, axis, from, leading);
+    value = std::move(next);
   }
-  return all;
+  return values;
 }
 
 }  // namespace graphrun

@@ -10,7 +10,7 @@ namespace {
 using ir::ValueId;
 using namespace search_names;
 
-// What counts instead of a log-probability that is -infinity or no number: such words come last, but they are words.
+// Replaces a log-probability that is -infinity or NaN: such words come last, but can be chosen.
 constexpr double kImpossible = -1e24;
 
 class SearchMaker {
@@ -39,7 +39,7 @@ class SearchMaker {
   ValueId shaped(ValueId v, Shape shape) { return b_.op("reshape", {v}, {{"shape", std::move(shape)}}); }
   ValueId number(std::int64_t value) { return b_.constant(static_cast<double>(value), Type::kInt32); }
   ValueId range(std::int64_t n) { return b_.op("range", {}, {{"n", Dim(n)}}); }
-  // Columns of a, then those of b.
+  // The columns of a, then those of b.
   ValueId beside(ValueId a, ValueId b) { return b_.op("concat", {a, b}, {{"axis", std::int64_t{1}}}); }
   ValueId gathered(ValueId table, ValueId indices) { return b_.op("gather", {table, indices}); }
   ValueId expanded(ValueId v) { return b_.op("expand", {v}, {{"axis", std::int64_t{-1}}}); }
@@ -52,8 +52,8 @@ class SearchMaker {
     return gathered(shaped(x, {n * sentences_}), flat);
   }
 
-  // What a log-probability of so many words, at least one, is divided by: LengthNorm::score. As FLOAT, where one more than the
-  // most words is no overflow.
+  // The divisor of a log-probability of that many words, at least one: LengthNorm::score. Computed in FLOAT, where one more
+  // than the most words does not overflow.
   ValueId norm_of(ValueId words) {
     const ValueId length = b_.cast(words, Type::kFloat);
     switch (o_.norm.kind) {
@@ -67,6 +67,7 @@ class SearchMaker {
 
   void take_inputs() {
     const Dim s = sentences_, n = o_.n_best;
+    nothing_ = b_.constant(static_cast<double>(kNothing));
     live_ = input(kLive, Type::kFloat, {s, o_.beam});
     ended_ = input(kEnded, Type::kInt32, {s});
     best_ = input(kBest, Type::kFloat, {s, n});
@@ -78,9 +79,9 @@ class SearchMaker {
       if (graph_.value(i.value).name == kStepInput) step_ = i.value;
     }
     score_ = graph_.output(kScoreOutput)->value;
+    if (cut_.shortlist) take_shortlist();
     total_ = b_.op("logsumexp", {score_}, {{"axis", std::vector<std::int64_t>{-1}}});
-    words_ = graph_.type(score_).shape.at(1).constant();
-    nothing_ = b_.constant(static_cast<double>(kNothing));
+    words_ = graph_.type(score_).shape.at(1);
     numbers_ = b_.op("range", {}, {{"n", s}});
     next_step_ = equation("step + 1", {{"step", step_}});
     if (!o_.sampling && !o_.prefixes) return;
@@ -89,21 +90,46 @@ class SearchMaker {
     sentence_of_ = equation("cast(floor(place / beam), type='INT32')", {{"place", place_of}, {"beam", number(o_.beam)}});
   }
 
-  // A log-probability as it is added up and compared.
+  // Restricts the scores of a sentence to its words of the list.
+  void take_shortlist() {
+    ValueId allowed = ir::kNone;
+    for (const ir::Input& i : graph_.inputs) {
+      const std::string& name = graph_.value(i.value).name;
+      if (name == cut_.shortlist->words.constant) list_ = i.value;
+      if (name == cut_.shortlist->allowed.constant) allowed = i.value;
+    }
+    // An allowed word stays above words outside the list, even if its score is -infinity or NaN.
+    score_ =
+        equation("where(allowed, where(score > impossible, score, impossible), nothing)",
+                 {{"allowed", allowed}, {"score", score_}, {"impossible", b_.constant(kImpossible)}, {"nothing", nothing_}});
+  }
+
+  // The words of the vocabulary that these columns of the score belong to.
+  ValueId words_of(ValueId columns) { return cut_.shortlist ? gathered(list_, columns) : columns; }
+
+  // The number of words; with a shortlist, at least as many as choose() takes.
+  std::int64_t vocabulary() const { return cut_.shortlist ? cut_.shortlist->vocabulary : words_.constant(); }
+
+  // A log-probability in the form that is summed and compared.
   ValueId possible(ValueId gain) {
     return equation("where(gain > impossible, gain, impossible)", {{"gain", gain}, {"impossible", b_.constant(kImpossible)}});
   }
 
-  // The best continuations of each sentence, as many as it has places.
+  // Chooses the best continuations of each sentence, as many as it has places.
   void choose() {
-    const std::int64_t candidates = std::min(o_.beam + (o_.min_length > 0 ? 1 : 0), words_);
+    const std::int64_t candidates = std::min(most_candidates(o_), vocabulary());
     const ValueId each = number(candidates);
     const Dim all = Dim(candidates) * Dim(cut_.rows);
     const std::vector<ValueId> top = b_.ops("topk", {score_}, {{"k", candidates}});
     const ValueId gains = equation("values - expand(total, axis=-1)", {{"values", top[0]}, {"total", total_}});
+    const ValueId words = words_of(top[1]);
     ValueId counted = possible(gains);
+    if (cut_.shortlist) {
+      counted = equation("where(values > nothing / 2, counted, nothing)",
+                         {{"values", top[0]}, {"nothing", nothing_}, {"counted", counted}});
+    }
     if (o_.min_length > 0) {
-      counted = equation("where(words == end and step < least, nothing, counted)", {{"words", top[1]},
+      counted = equation("where(words == end and step < least, nothing, counted)", {{"words", words},
                                                                                     {"end", number(o_.end)},
                                                                                     {"step", step_},
                                                                                     {"least", number(o_.min_length)},
@@ -119,41 +145,43 @@ class SearchMaker {
     parent_ = picked(row_of_, place);
     const ValueId at = equation("parent * each + at - place * each",
                                 {{"parent", parent_}, {"each", each}, {"at", chosen[1]}, {"place", place}});
-    word_ = gathered(shaped(top[1], {all}), at);
+    word_ = gathered(shaped(words, {all}), at);
     gain_ = gathered(shaped(gains, {all}), at);
   }
 
-  // A word of each row.
+  // Draws a word for each row.
   void draw() {
     ValueId scores = score_;
     if (o_.min_length > 0) {
-      scores = equation("where(word == end and step < least, nothing, score)", {{"word", range(words_)},
-                                                                                {"end", number(o_.end)},
-                                                                                {"step", step_},
-                                                                                {"least", number(o_.min_length)},
-                                                                                {"nothing", nothing_},
-                                                                                {"score", score_}});
+      scores = equation("where(word == end and step < least, nothing, score)",
+                        {{"word", words_of(b_.op("range", {}, {{"n", words_}}))},
+                         {"end", number(o_.end)},
+                         {"step", step_},
+                         {"least", number(o_.min_length)},
+                         {"nothing", nothing_},
+                         {"score", score_}});
     }
     const ValueId keys = gathered(input(kKeys, Type::kInt32, {sentences_, 3}), sentence_of_);
     const ValueId word = b_.op("categorical", {scores, total_, keys, step_},
                                {{"temperature", o_.sampling->temperature}, {"k", o_.sampling->top_k}});
     parent_ = row_of_;
-    word_ = gathered(word, row_of_);
+    word_ = gathered(words_of(word), row_of_);
     gain_ = gathered(gain_of(word), row_of_);
     sum_ = equation("live + gain", {{"live", live_}, {"gain", possible(gain_)}});
   }
 
-  // Of a word of each row, its log-probability.
+  // The log-probability of one column in each row.
   ValueId gain_of(ValueId word) {
     return equation("pick(score, word) - total", {{"score", score_}, {"word", word}, {"total", total_}});
   }
 
-  // A sentence that is given its next word has one hypothesis, in the first place, and continues it with that word.
+  // A sentence whose next word is given has one hypothesis, in its first place, which continues with that word.
   void follow_given() {
     const Symbol steps = Symbol::named("search.given_steps");
     const ValueId given = input(kGiven, Type::kInt32, {Dim(steps), sentences_});
     const ValueId now = gathered(given, equation("minimum(step, steps - 1)", {{"step", step_}, {"steps", b_.dim(Dim(steps))}}));
-    const ValueId of_rows = gain_of(equation("maximum(now, 0)", {{"now", gathered(now, sentence_of_)}}));
+    const ValueId column = equation("maximum(now, 0)", {{"now", now}});
+    const ValueId of_rows = gain_of(gathered(column, sentence_of_));
     const ValueId row = first_column(row_of_), gain = gathered(of_rows, row);
     const ValueId sum = equation("live + gain", {{"live", first_column(live_)}, {"gain", possible(gain)}});
     const ValueId is_given = equation("expand(now, axis=-1) >= 0", {{"now", now}});
@@ -161,7 +189,7 @@ class SearchMaker {
       return equation("where(is_given, expand(forced, axis=-1), chosen)",
                       {{"is_given", is_given}, {"forced", forced}, {"chosen", chosen}});
     };
-    word_ = either(now, word_), parent_ = either(row, parent_), gain_ = either(gain, gain_);
+    word_ = either(words_of(column), word_), parent_ = either(row, parent_), gain_ = either(gain, gain_);
     const ValueId first = equation("where(place == 0, expand(sum, axis=-1), nothing)",
                                    {{"place", range(o_.beam)}, {"sum", sum}, {"nothing", nothing_}});
     sum_ = equation("where(is_given, first, chosen)", {{"is_given", is_given}, {"first", first}, {"chosen", sum_}});
@@ -169,7 +197,7 @@ class SearchMaker {
 
   ValueId first_column(ValueId v) { return b_.op("index", {v}, {{"axis", std::int64_t{1}}, {"at", Dim(0)}}); }
 
-  // The end symbol ends a hypothesis, its greatest length cuts it off. One that has ended takes its place in the beam along.
+  // The end symbol ends a hypothesis; the maximum length cuts it off. An ended hypothesis keeps its place in the beam.
   void end_some() {
     const ValueId chosen = equation(
         "sum > nothing / 2 and place < beam - expand(ended, axis=-1)",
@@ -185,7 +213,7 @@ class SearchMaker {
     ended_ = equation("ended + sum(cast(ends, type='INT32'), axis=1)", {{"ended", ended_}, {"ends", ends}});
   }
 
-  // The N best of what had ended, of what ends and of what is cut off.
+  // Keeps the N best of the hypotheses that had ended, end now or are cut off.
   void keep_best() {
     const ValueId zeros = b_.zeros({Type::kInt32, {sentences_, o_.beam}});
     const ValueId place = equation("at + expand(s, axis=-1) * beam + zeros",
@@ -198,8 +226,8 @@ class SearchMaker {
     best_place_ = picked(joined(best_place_, place, place), top[1]);
   }
 
-  // A sentence of which nothing that lives can still come among the best is done: probabilities only fall, and a norm is
-  // greatest at the greatest length or the least.
+  // A sentence is done if no live hypothesis can still become one of the best: probabilities only fall, and the norm has its
+  // maximum at the greatest or the smallest length.
   void go_on() {
     const ValueId most =
         equation("max(where(lives, sum, nothing), axis=1)", {{"lives", lives_}, {"sum", sum_}, {"nothing", nothing_}});
@@ -219,7 +247,8 @@ class SearchMaker {
     const Shape places = {Dim(o_.beam) * sentences_};
     std::vector<ir::Output> outputs;
     const auto give_next = [&](const std::string& name, ValueId value) { outputs.push_back({kNextPrefix + name, value}); };
-    // It stops when no hypothesis is left: steps that were started ahead must not run past what the network has for each.
+    // The step counter stops when no hypothesis is left: steps that were started in advance must not exceed the network's room
+    // for steps.
     give_next(kStepInput, equation("step + max(goes_on, axis=0)", {{"step", step_}, {"goes_on", goes_on_}}));
     for (const GenerationGraphs::Carried& state : cut_.states) {
       give_next(state.name, graph_.output(kNextPrefix + state.name)->value);
@@ -240,13 +269,14 @@ class SearchMaker {
   const std::vector<std::string>& fetches_;
   ir::Graph graph_;
   ir::Builder b_;
-  std::int64_t words_ = 0;  // of the vocabulary
+  Dim words_;  // the number of columns of the score
   ValueId live_ = ir::kNone, ended_ = ir::kNone, best_ = ir::kNone, best_step_ = ir::kNone, best_place_ = ir::kNone,
           most_ = ir::kNone, row_of_ = ir::kNone, step_ = ir::kNone;
-  ValueId score_ = ir::kNone, total_ = ir::kNone;  // of each row; its logarithm of the sum of exponentials
-  ValueId sentence_of_ = ir::kNone;                // INT32 [R], with sampling or prefixes
+  ValueId list_ = ir::kNone;                       // INT32 [words_], with a shortlist
+  ValueId score_ = ir::kNone, total_ = ir::kNone;  // by row: scores; logarithm of the sum of their exponentials
+  ValueId sentence_of_ = ir::kNone;                // INT32 [R]; with sampling or prefixes
   ValueId nothing_ = ir::kNone, numbers_ = ir::kNone, next_step_ = ir::kNone;
-  // [S, B], of what is chosen: log-probability, that of its last word, that word, the row it comes from, what becomes of it.
+  // [S, B], for each choice: its log-probability, that of its last word, that word, its parent row, and whether it continues.
   ValueId sum_ = ir::kNone, gain_ = ir::kNone, word_ = ir::kNone, parent_ = ir::kNone, lives_ = ir::kNone,
           score_of_ended_ = ir::kNone, score_of_cut_ = ir::kNone, goes_on_ = ir::kNone;
 };

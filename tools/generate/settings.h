@@ -1,4 +1,4 @@
-// How the graphs of generation are compiled and run: alike for all of them.
+// How all graphs of generation are compiled and run.
 #pragma once
 
 #include "compiler/compile.h"
@@ -12,7 +12,7 @@ inline CompileOptions in_float32() {
   return options;
 }
 
-// What a run gives, the next one is fed.
+// Results stay on the device, because the next run is fed with them.
 inline RunOptions left_on_device(Profiler* profiler = nullptr) {
   RunOptions options;
   options.profiler = profiler;

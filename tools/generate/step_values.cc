@@ -1,11 +1,13 @@
 #include "tools/generate/step_values.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 
 namespace graphrun {
 
 GenerationGraphs without_graphs(const GenerationGraphs& cut) {
-  return {{}, {}, cut.constants, cut.states, cut.rows, cut.capacity, {}, cut.rows_input};
+  return {{}, {}, cut.constants, cut.states, cut.rows, cut.capacity, {}, cut.rows_input, cut.shortlist};
 }
 
 Feeds prologue_feeds(const GenerationGraphs& cut, const Program& prologue, const Feeds& feeds, std::int64_t sentences) {
@@ -27,6 +29,20 @@ Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& s
   SymbolValues values{{cut.rows, rows}};
   for (Symbol s : cut.capacity) values[s] = capacity;
   return {concrete(state.type.type, Precision::kFloat32), evaluate(state.type.shape, values)};
+}
+
+bool is_history(const GenerationGraphs::Carried& state, const std::vector<Symbol>& capacity) {
+  const std::optional<Symbol> first = state.type.shape.empty() ? std::nullopt : state.type.shape[0].as_symbol();
+  return first && std::find(capacity.begin(), capacity.end(), *first) != capacity.end();
+}
+
+Tensor with_room_for(const Tensor& history, std::int64_t steps, std::int64_t capacity) {
+  Sizes sizes = history.sizes();
+  const std::size_t step_bytes = history.bytes() / static_cast<std::size_t>(std::max<std::int64_t>(1, sizes[0]));
+  sizes[0] = capacity;
+  Tensor larger(history.dtype(), std::move(sizes));
+  std::memcpy(larger.raw(), history.raw(), static_cast<std::size_t>(steps) * step_bytes);
+  return larger;
 }
 
 Fetched fetched_row(const Tensor& all, const ir::TensorType& type, Symbol rows, std::int64_t row) {

@@ -1,4 +1,4 @@
-// Values of single steps: what states begin with, and what was fetched.
+// Values of single steps: initial states, and fetched values.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,29 @@ namespace graphrun {
 // The types of the fetches that no word changes.
 std::vector<ir::TensorType> whole_types(const GenerationGraphs& cut);
 
-// What goes from step to step, alone.
+// Only the description of what passes from step to step.
 GenerationGraphs without_graphs(const GenerationGraphs& cut);
 
-// Of the feeds those that the prologue needs, and how many sentences there are where it must be told.
+// The feeds that the prologue needs, and the number of sentences if that is one of its inputs.
 Feeds prologue_feeds(const GenerationGraphs& cut, const Program& prologue, const Feeds& feeds, std::int64_t sentences);
 
-// A state that begins as zeros, FLOAT as float32, for so many rows and, where it is a history, steps.
+// A state that begins as zeros, for that many rows and, for a history, steps. FLOAT is float32.
 Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows, std::int64_t capacity);
 
-// What a step gave: the values without the rows' axis, and their sizes.
+// Whether a state is a history: its first axis is one of the sizes `capacity` (GenerationGraphs::capacity).
+bool is_history(const GenerationGraphs::Carried& state, const std::vector<Symbol>& capacity);
+// A history with room for more steps, of which the first `steps` are copied and the others zeros.
+Tensor with_room_for(const Tensor& history, std::int64_t steps, std::int64_t capacity);
+
+// A fetched value of a step, without the axis of rows, and its sizes.
 struct Fetched {
   Sizes sizes;
   std::vector<float> values;
 };
-// The first `count` positions of one axis, all where there are no more.
+// The first `count` positions of one axis, or all if there are fewer.
 Fetched first_of_axis(const Fetched& fetched, std::size_t axis, std::int64_t count);
-// One row of what a step made for all; `type` says where its rows stand. Without any, all is each row's.
+// One row of a value that a step computed for all rows; `type` tells the axis of rows. A value without that axis belongs to
+// every row.
 Fetched fetched_row(const Tensor& all, const ir::TensorType& type, Symbol rows, std::int64_t row);
 
 }  // namespace graphrun

@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
 constexpr const char* kBadNumbers = "E0655 bad-numbers";
 constexpr std::size_t kMostAxes = 16;
-constexpr std::size_t kMostShown = 24;  // bytes of a value that a message quotes
+constexpr std::size_t kMostShown = 24;  // bytes of a quoted value
 
 [[noreturn]] void bad(const GivenFeed& given, Location at, const std::string& text, const std::string& help = "") {
   const std::string where = given.file.empty() ? "" : fmt::format("'{}': ", given.file);
@@ -41,7 +41,7 @@ std::string shown(const Json& value) {
 // "[1, 0]" of the indices so far.
 std::string place_of(const std::vector<std::size_t>& place) { return fmt::format("[{}]", fmt::join(place, ", ")); }
 
-// Fills a tensor from nested lists, which must be alike.
+// Fills a tensor from nested lists of equal shapes.
 class Filling {
  public:
   Filling(const GivenFeed& given, const FeedSpec& spec) : given_(given), spec_(spec) {}
@@ -60,11 +60,11 @@ class Filling {
   }
 
  private:
-  // Before memory is taken: the first rows do not say how many numbers there are.
+  // Checks the shape before allocating memory, because the first rows do not determine the number of elements.
   void check(const Json& json, std::size_t depth) {
     if (depth == sizes_.size()) return;
     if (!json.is_array()) {
-      bad(given_, {}, fmt::format("{} at {} stands where others have a list", shown(json), place_of(place_)));
+      bad(given_, {}, fmt::format("found {} at {}, where other rows have a list", shown(json), place_of(place_)));
     }
     if (static_cast<std::int64_t>(json.size()) != sizes_[depth]) {
       bad(given_, {},
@@ -160,7 +160,7 @@ Json parse_json(const GivenFeed& given, const std::string& text) {
   }
 }
 
-// The member that is meant, of an object; any other value as it is.
+// The requested member of an object; any other value unchanged.
 Json member_of(const GivenFeed& given, Json json) {
   if (!json.is_object()) {
     if (!given.member.empty()) bad(given, {}, fmt::format("the file holds no object, so there is no '{}' in it", given.member));
@@ -173,7 +173,7 @@ Json member_of(const GivenFeed& given, Json json) {
   bad(given, {}, fmt::format("the object has no '{}'", name), fmt::format("it has: {}", fmt::join(names, ", ")));
 }
 
-// Rows of numbers, blank lines between matrices, as nested lists of the rank that is asked for.
+// Parses rows of numbers, with blank lines between matrices, into nested lists of the given rank.
 Json parse_rows(const GivenFeed& given, const std::string& text, std::size_t rank) {
   Json matrices = Json::array({Json::array()});
   int line = 1;
@@ -280,7 +280,7 @@ GivenFeed parse_given_feed(const std::string& text) {
     return given;
   }
   given.file = text.substr(equals + 2);
-  // Behind the last colon that follows an ending: paths may have colons too.
+  // The member follows the last colon after a file extension, since paths may contain colons too.
   for (const char* ending : {".safetensors:", ".json:"}) {
     const std::size_t at = given.file.rfind(ending);
     if (at == std::string::npos) continue;

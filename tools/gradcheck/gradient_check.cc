@@ -16,10 +16,11 @@
 namespace graphrun {
 namespace {
 
-constexpr double kFloor = 1e-4;                        // of the magnitude that an error is measured against
-constexpr double kSteps[] = {1e-3, 1e-4, 1e-5, 1e-6};  // of the differences, the next where one does not agree
-constexpr double kRounding = 16 * std::numeric_limits<double>::epsilon();  // of the scalar, by its terms' magnitude
-constexpr double kTelling = 1e-3;  // a relative uncertainty of differences above which they tell nothing
+constexpr double kFloor = 1e-4;                        // lower bound of the magnitude to which an error is relative
+constexpr double kSteps[] = {1e-3, 1e-4, 1e-5, 1e-6};  // steps of the differences; if one does not agree, the next is tried
+constexpr double kRounding =
+    16 * std::numeric_limits<double>::epsilon();  // rounding of the scalar, relative to the magnitude of its terms
+constexpr double kTelling = 1e-3;                 // differences with a larger relative uncertainty are inconclusive
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const std::string kWeight = "gradcheck.weight.", kGradient = "gradcheck.gradient.", kScalar = "gradcheck.scalar",
                   kMagnitude = "gradcheck.magnitude";
@@ -27,10 +28,10 @@ const std::string kWeight = "gradcheck.weight.", kGradient = "gradcheck.gradient
 struct Checked {
   std::string name, kind;
   ir::ValueId value = ir::kNone;
-  std::int32_t fetch = -1;  // of its gradient; -1: no path leads to it
+  std::int32_t fetch = -1;  // index of its gradient; -1 if the scalar does not depend on it
 };
 
-// All FLOAT results of a run; states stop moving on, so that every run begins alike.
+// All FLOAT results of a run. States no longer change, so that every run starts from the same values.
 std::vector<ir::ValueId> take_results(ir::Graph& graph) {
   std::vector<ir::ValueId> results;
   const auto take = [&](ir::ValueId value) {
@@ -58,10 +59,10 @@ std::vector<Checked> find_checked(const ir::Graph& graph) {
 }
 
 struct WeightedSum {
-  ir::ValueId scalar = ir::kNone, magnitude = ir::kNone;  // of the terms: the sum, the sum of their absolute values
+  ir::ValueId scalar = ir::kNone, magnitude = ir::kNone;  // the sum of the terms; the sum of their absolute values
 };
 
-// sum over results of sum(result * weight), each weight an input of its own.
+// The sum over results of sum(result * weight); each weight is a separate input.
 WeightedSum weighted_sum(ir::Graph& graph, const std::vector<ir::ValueId>& results) {
   ir::Builder builder(graph);
   builder.set_name("gradcheck");
@@ -76,7 +77,7 @@ WeightedSum weighted_sum(ir::Graph& graph, const std::vector<ir::ValueId>& resul
   return sum;
 }
 
-// Runs the scalar at points near the first one.
+// Evaluates the scalar at points near the original one.
 class Differences {
  public:
   Differences(Executable& executable, Feeds& feeds, std::uint64_t seed) : executable_(executable), feeds_(feeds), seed_(seed) {}
@@ -92,9 +93,9 @@ class Differences {
 
   struct Slope {
     double value = 0;
-    double rounding = 0;  // so much of it may be rounding
+    double rounding = 0;  // the part that may be due to rounding
   };
-  // Central differences of fourth order at one element.
+  // Fourth-order central differences at one element.
   Slope slope(const Tensor& values, std::int64_t i, double h) {
     double& element = values.data<double>()[i];
     const double x = element;
@@ -115,13 +116,13 @@ class Differences {
   Executable& executable_;
   Feeds& feeds_;
   std::uint64_t seed_;
-  double magnitude_ = 0;  // the largest of the scalar's terms since the last slope began
+  double magnitude_ = 0;  // largest magnitude of the scalar's terms since the last slope began
 };
 using Slope = Differences::Slope;
 
 double scale_of(double derived, double differences) { return std::max({std::abs(derived), std::abs(differences), kFloor}); }
 
-// Relative to the larger of the two; `allowed` of their difference does not count.
+// The error relative to the larger of the two; the part `allowed` of the difference does not count.
 double relative_error(double derived, const Slope& slope, double allowed = 0) {
   const double error = std::max(0.0, std::abs(derived - slope.value) - allowed) / scale_of(derived, slope.value);
   return std::isfinite(error) && std::isfinite(derived) && std::isfinite(slope.value) ? error : kInfinity;
@@ -131,7 +132,7 @@ bool tells(double derived, const Slope& slope) {
   return std::isfinite(slope.value) && slope.rounding <= kTelling * scale_of(derived, slope.value);
 }
 
-// Of a gradient that no step's differences confirm.
+// The verdict on a gradient that the differences of no step confirm.
 GradientVerdict verdict_of(double derived, const std::vector<Slope>& slopes) {
   double nearest = kInfinity, error = kInfinity, scale = 1;
   for (std::size_t k = 0; k + 1 < slopes.size(); ++k) {
@@ -146,19 +147,19 @@ GradientVerdict verdict_of(double derived, const std::vector<Slope>& slopes) {
   return error <= 10 * nearest ? GradientVerdict::kIllConditioned : GradientVerdict::kWrong;
 }
 
-// `gradient` may be empty: nothing flows back, so the differences must be zero.
+// If `gradient` is empty, nothing flows back, so the differences must be zero.
 void compare(GradientCheckResult::Tensor& result, Tensor values, const Tensor& gradient, Differences& differences,
              const GradientCheckOptions& options) {
   const std::int64_t count = values.count();
   result.elements = count;
   result.checked = std::min(count, options.most_elements);
   for (std::int64_t k = 0; k < result.checked; ++k) {
-    // Spread evenly over the whole tensor.
+    // Elements are spread evenly over the tensor.
     const std::int64_t i = static_cast<std::int64_t>((static_cast<double>(k) + 0.5) / static_cast<double>(result.checked) *
                                                      static_cast<double>(count));
     const double derived = gradient.empty() ? 0 : gradient.at(i) * options.scale_derived;
     if (derived != 0) result.zero = false;
-    double beyond = kInfinity, error = kInfinity, found = 0;  // beyond: what rounding does not explain
+    double beyond = kInfinity, error = kInfinity, found = 0;  // beyond: the error that rounding does not explain
     std::vector<Slope> slopes;
     bool right = false;
     for (const double h : kSteps) {
@@ -225,8 +226,8 @@ GradientCheckResult check_gradients(ir::Graph graph, const GradientCheckOptions&
   const auto [scalar, magnitude] = weighted_sum(graph, results);
   CompileOptions compile_options;
   compile_options.precision = Precision::kFloat64;
-  // The values of which no gradient is taken: as they are here, and fed so to every run of the differences. They are computed
-  // beside the scalar, which needs every input that tells a size.
+  // Stopped values keep their value at this point and are fed to every run of the differences. They are computed together with
+  // the scalar, which needs every input that determines a size.
   ir::Graph at_point = graph;
   at_point.outputs = {{kScalar, scalar}};
   const std::vector<std::string> stopped_names = take_stopped(at_point);
@@ -260,7 +261,7 @@ GradientCheckResult check_gradients(ir::Graph graph, const GradientCheckOptions&
   result.scalar = differences.scalar();
   for (const Checked& checked : all_checked) {
     const bool is_feed = checked.kind == "input";
-    if (is_feed ? feeds.count(checked.name) == 0 : !variables->has(checked.name)) continue;  // nothing reads it
+    if (is_feed ? feeds.count(checked.name) == 0 : !variables->has(checked.name)) continue;  // it is not read
     Tensor values = is_feed ? feeds[checked.name] : variables->at(checked.name);
     GradientCheckResult::Tensor tensor;
     tensor.name = checked.name;

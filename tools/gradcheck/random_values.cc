@@ -15,7 +15,7 @@ constexpr std::int64_t kSizes[] = {4, 3, 5, 2, 6, 7, 8, 9};
 constexpr std::int64_t kUnboundedBelow = 3;
 constexpr double kWidth = 0.5;
 
-// The i-th of a stream of numbers that belongs to a name.
+// A stream of random numbers that belongs to a name.
 class Draws {
  public:
   Draws(const std::string& name, std::uint64_t seed) : key_(fold_coordinate(hash_name(name.data(), name.size()), seed)) {}
@@ -111,7 +111,7 @@ Feeds random_feeds(const Program& program, const SymbolValues& sizes, std::uint6
 Tensor random_variable(const VariableSpec& variable, const SymbolValues& sizes, std::uint64_t seed) {
   Tensor tensor(variable.dtype, evaluate(variable.shape, sizes));
   if (variable.dtype != DType::kFloat64) return tensor;
-  // Near a declared constant, and on its side of zero: what divides by it stays away from there.
+  // Near a declared constant, and with its sign, so that divisions by it stay away from zero.
   const bool constant = variable.init_declared && variable.init == VariableSpec::Init::kConstant && variable.init_amount != 0;
   const double middle = constant ? variable.init_amount : 0;
   fill_uniform(tensor, Draws(variable.name, seed), middle, constant ? kWidth * std::min(1.0, std::abs(middle)) : kWidth);

@@ -57,7 +57,7 @@ std::string ExpressionText::of(const std::vector<std::pair<std::string, ValueId>
   for (const auto& [label, value] : labels) count(value);
   std::string all;
   for (const auto& [label, value] : labels) all += (all.empty() ? "" : "; ") + label + " = " + expression(value).text;
-  // Writing one down may find others.
+  // Writing one may add others.
   for (std::size_t k = 0; k < shared_.size(); ++k) {
     const auto [name, value] = shared_[k];
     all += (k == 0 ? ", where " : ", ") + name + " = " +
@@ -93,7 +93,7 @@ ir::WrittenExpression ExpressionText::written(const Node& node, std::size_t resu
 
 std::string ExpressionText::call(const Node& node) {
   std::vector<std::string> parts;
-  bool gap = false;  // operands behind an absent one go by name
+  bool gap = false;  // operands after an absent one are passed by name
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNone) {
       gap = true;

@@ -11,21 +11,21 @@
 
 namespace graphrun {
 
-// `names` gives some values a name; everything else is written out in terms of them. A value that an expression reads more than
-// once is named t1, t2, … and defined after it: "t1 * (1 - t1), where t1 = tanh(x)". A cast to FLOAT is left out where the
-// language inserts it: beside another FLOAT operand (ir::Promotion).
+// `names` names some values; all others are written in terms of these. A value that an expression reads more than once is named
+// t1, t2, … and defined after it: "t1 * (1 - t1), where t1 = tanh(x)". A cast to FLOAT is omitted if the language inserts it
+// because another operand is FLOAT (ir::Promotion).
 class ExpressionText {
  public:
   ExpressionText(const ir::Graph& graph, std::map<ir::ValueId, std::string> names);
 
-  // Expressions separated by "; ", then what they share. `labels` stand before them: "dx" gives "dx = …".
+  // Expressions separated by "; ", then the values that they share. Each begins with its label: "dx" gives "dx = …".
   std::string of(const std::vector<std::pair<std::string, ir::ValueId>>& labels);
 
  private:
   const ir::Node* node_of(ir::ValueId v) const;
-  // What v is a cast of, from INT32 or BOOL to FLOAT; kNone if it is none.
+  // If v is a cast of an INT32 or BOOL value to FLOAT, returns that value; otherwise kNone.
   ir::ValueId cast_to_float(ir::ValueId v) const;
-  // Operand i of the node, without a cast that the language inserts by itself.
+  // Operand i of the node, without a cast that the language inserts.
   ir::ValueId operand(const ir::Node& node, std::size_t i) const;
   void count(ir::ValueId v);
   ir::WrittenExpression expression(ir::ValueId v);

@@ -20,9 +20,9 @@ namespace {
 using ir::kNone;
 using ir::ValueId;
 
-constexpr std::size_t kRuleColumn = 38;  // where rules begin
+constexpr std::size_t kRuleColumn = 38;  // the column where rules begin
 
-// Operands as "FLOAT[m, n]", "[m, n]" being FLOAT; "": absent.
+// Operands as "INT32[m, n]", or "[m, n]" for FLOAT; "" if absent.
 struct TypicalUse {
   std::vector<std::string> operands;
   ir::NamedAttributes attributes;
@@ -50,7 +50,7 @@ ir::TensorType parse_type(const std::string& text) {
 
 Shape shape(const std::string& text) { return parse_type(text).shape; }
 
-// Where operands of one axis, and attributes by their defaults, do not do.
+// Uses of operators for which one-dimensional operands and default attributes do not suffice.
 const std::map<std::string, TypicalUse, std::less<>>& typical_uses() {
   static const std::map<std::string, TypicalUse, std::less<>> kUses = {
       {"broadcast_to", {{"[n]"}, {{"shape", shape("[m, n]")}}}},
@@ -58,7 +58,7 @@ const std::map<std::string, TypicalUse, std::less<>>& typical_uses() {
       {"concat", {{"[m, n]", "[k, n]"}, {{"axis", whole(0)}}}},
       {"cross_entropy", {{"[m, n]", "INT32[m]"}, {}}},
       {"cumsum", {{"[m, n]"}, {{"axis", whole(0)}}}},
-      {"dropout", {{"[n]"}, {{"rate", 0.5}, {"key", std::string("k")}}}},  // forward and backward draw by one key
+      {"dropout", {{"[n]"}, {{"rate", 0.5}, {"key", std::string("k")}}}},  // forward and backward use the same key
       {"expand", {{"[n]"}, {{"axis", whole(0)}}}},
       {"gather", {{"[n, m]", "INT32[k]"}, {}}},
       {"index", {{"[m, n]"}, {{"axis", whole(0)}, {"at", Dim(2)}}}},
@@ -98,7 +98,7 @@ TypicalUse use_of(const ir::OpSchema& op) {
   return use;
 }
 
-// The names of results and operands; of a variadic operand a number is behind it.
+// The names of results and operands; variadic operands are numbered.
 std::string operand_name(const ir::OpSchema& op, std::size_t i) {
   const std::size_t last = op.inputs.size() - 1;
   if (!op.variadic() || i < last) return op.inputs[i].name;
@@ -125,7 +125,7 @@ struct ByName {
 
 struct DerivedText {
   std::string text;
-  std::set<const ir::OpSchema*> internal;  // the compiler's own operators in it
+  std::set<const ir::OpSchema*> internal;  // internal operators that it uses
 };
 
 DerivedText derived(const ir::OpSchema& op, const TypicalUse& use) {
@@ -184,12 +184,12 @@ constexpr std::string_view kAbout =
     "the gradient of NAME. If a pointwise operator broadcasts an operand, sum_to sums its gradient to\n"
     "the operand's shape.\n";
 
-// How many columns a text takes: its characters, of which UTF-8 writes some in several bytes.
+// The number of columns of a text: its characters, some of which take several bytes in UTF-8.
 std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// `text` after `line`, broken between words; further lines begin at column `indent`.
+// Appends `text` to `line`, broken between words; further lines begin at column `indent`.
 std::string broken(std::string line, std::string_view text, std::size_t indent) {
   std::string all;
   bool first = true;
@@ -217,7 +217,7 @@ std::string rule_lines(const GradientRuleText& rule) {
   return above + broken(std::move(lead), rule.rule, kRuleColumn);
 }
 
-// Operators of the compiler: how each is called, and its page's text.
+// Internal operators: the signature and the documentation of each.
 std::string internal_text(const std::set<const ir::OpSchema*, ByName>& ops) {
   std::string text;
   for (const ir::OpSchema* op : ops) {

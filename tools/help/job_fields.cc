@@ -1,4 +1,5 @@
-// The fields of a job: what there is from the compiled schema, what it means from the comments of graphs/job.proto.
+// The fields of a job: their names and types come from the compiled schema, their meaning from the comments in
+// graphs/job.proto.
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
 
@@ -25,7 +26,8 @@ using google::protobuf::FieldDescriptor;
 constexpr std::size_t kCommentColumn = 34, kTextColumns = 120;
 constexpr std::uint64_t kLargestSchema = 1 << 20;
 
-// The comments of a schema by what they are about, "graphrun.Job.Train.epochs"; a value of an enum goes by the enum's name.
+// The comments of a schema by the name that they describe, "graphrun.Job.Train.epochs"; values of an enum are listed under the
+// enum.
 class Comments {
  public:
   explicit Comments(const std::string& text) {
@@ -38,7 +40,7 @@ class Comments {
   }
 
  private:
-  // Declarations stand a line each, or a message with its fields in one; comments above or behind them.
+  // Each line has one declaration, or a message with all its fields; comments are above or after them.
   void read(const std::string& line) {
     const std::size_t slashes = line.find("//");
     const std::string comment = slashes == std::string::npos ? "" : trimmed(line.substr(slashes + 2));
@@ -132,7 +134,7 @@ class FieldList {
 
   void line(std::size_t depth, const std::string& name, const std::string& comment) {
     std::string line = std::string(2 * depth, ' ') + name;
-    std::size_t columns = line.size() - (name.ends_with("\"…\"") ? 2 : 0);  // the ellipsis has three bytes
+    std::size_t columns = line.size() - (name.ends_with("\"…\"") ? 2 : 0);  // the ellipsis takes three bytes
     for (std::size_t at = 0; at < comment.size();) {
       line += std::string(columns < kCommentColumn ? kCommentColumn - columns : 2, ' ');
       const std::size_t room = kTextColumns - std::max(kCommentColumn, columns + 2);
@@ -152,7 +154,7 @@ class FieldList {
   std::string text_;
 };
 
-// Every field of a message and of the messages in it, with its path.
+// Visits every field of a message and of its submessages, with its path.
 template <class Visit>
 void for_each_field(const Descriptor& type, const std::string& path, const Visit& visit) {
   for (int i = 0; i < type.field_count(); ++i) {

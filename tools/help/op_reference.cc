@@ -26,14 +26,15 @@ std::string_view kind_text(AttributeKind kind) {
   return "";
 }
 
-std::string_view promotion_text(ir::Promotion promotion) {
-  switch (promotion) {
+std::string_view promotion_text(const ir::OpSchema& op) {
+  if (op.promotion == ir::Promotion::kArithmetic && op.inputs.size() == 1) return "";
+  switch (op.promotion) {
     case ir::Promotion::kNone: return "";
-    case ir::Promotion::kArithmetic: return "INT32 or BOOL beside FLOAT becomes FLOAT.";
-    case ir::Promotion::kFloat: return "All operands become FLOAT, and so is the result.";
-    case ir::Promotion::kCompare: return "INT32 or BOOL beside FLOAT becomes FLOAT; the result is BOOL.";
-    case ir::Promotion::kLogical: return "All operands must be BOOL, and so is the result.";
-    case ir::Promotion::kSelect: return "The first operand is BOOL; of the others INT32 or BOOL beside FLOAT becomes FLOAT.";
+    case ir::Promotion::kArithmetic: return "If an operand is FLOAT, INT32 and BOOL operands become FLOAT.";
+    case ir::Promotion::kFloat: return "INT32 and BOOL become FLOAT; the result is FLOAT.";
+    case ir::Promotion::kCompare: return "If an operand is FLOAT, INT32 and BOOL operands become FLOAT; the result is BOOL.";
+    case ir::Promotion::kLogical: return "Operands and result are BOOL.";
+    case ir::Promotion::kSelect: return "If a or b is FLOAT, the other one becomes FLOAT if it is INT32 or BOOL.";
   }
   return "";
 }
@@ -58,7 +59,7 @@ std::string table(std::string_view title, const std::vector<HelpRow>& rows) {
 std::vector<HelpRow> input_rows(const ir::OpSchema& op) {
   std::vector<HelpRow> rows;
   for (const ir::InputSpec& input : op.inputs) {
-    const char* note = input.optional ? "may be absent. " : input.variadic ? "one or more. " : "";
+    const char* note = input.optional ? "optional. " : input.variadic ? "one or more. " : "";
     rows.push_back({input.name + (input.variadic ? ", ..." : ""), note + input.doc});
   }
   return rows;
@@ -67,7 +68,7 @@ std::vector<HelpRow> input_rows(const ir::OpSchema& op) {
 std::vector<HelpRow> attribute_rows(const ir::OpSchema& op) {
   std::vector<HelpRow> rows;
   for (const ir::AttributeSpec& attribute : op.attributes) {
-    const std::string start = attribute.default_value ? " = " + ir::print(*attribute.default_value) : ", must be given";
+    const std::string start = attribute.default_value ? " = " + ir::print(*attribute.default_value) : ", required";
     rows.push_back({attribute.name, fmt::format("{}{}: {}", kind_text(attribute.kind), start, attribute.doc)});
   }
   return rows;
@@ -79,17 +80,16 @@ std::string op_reference(const ir::OpSchema& op) {
   std::string text = fmt::format("{}    (family {})\n\n", ir::signature(op), op.family);
   text += op.doc + (op.doc.ends_with('\n') ? "" : "\n");
   if (!op.infix.empty()) text += fmt::format("\nIn equations: {}\n", op.infix);
-  if (op.pointwise)
-    text += "\nElement by element; operands broadcast from the trailing axis, where only a literal 1 stretches.\n";
-  if (const std::string_view promotion = promotion_text(op.promotion); !promotion.empty())
-    text += fmt::format("{}\n", promotion);
+  if (op.pointwise && op.inputs.size() > 1)
+    text += "\nOperands broadcast: axes are aligned at the last, and only an axis of literal size 1 is stretched.\n";
+  if (const std::string_view promotion = promotion_text(op); !promotion.empty()) text += fmt::format("{}\n", promotion);
   text += table("inputs", input_rows(op));
   text += table("attributes", attribute_rows(op));
   std::vector<HelpRow> results;
   for (const std::string& output : op.outputs) results.push_back({output, ""});
   text += table(results.size() == 1 ? "result" : "results", results);
   text += "\n" + gradient_section(op);
-  if (op.internal) text += "\nMade by the compiler alone: equations can't name it.\n";
+  if (op.internal) text += "\nOnly the compiler creates it; equations cannot use it.\n";
   return text;
 }
 
@@ -119,7 +119,7 @@ std::string op_list() {
     }
     text += line + "\n";
   }
-  return text + "\ngraphrun help OP: the reference of one\n";
+  return text + "\n`graphrun help OP` describes one operator.\n";
 }
 
 }  // namespace graphrun

@@ -8,10 +8,10 @@
 
 namespace graphrun {
 
-// Signature, documentation, inputs, attributes with their defaults, results, gradient.
+// The signature, documentation, inputs, attributes with their defaults, results and gradient of an operator.
 std::string op_reference(const ir::OpSchema& op);
 
-// All operators that equations can name, by family.
+// All operators that equations can use, by family.
 std::string op_list();
 std::vector<std::string> op_names();
 

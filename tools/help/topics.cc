@@ -17,27 +17,27 @@ namespace {
 constexpr std::int64_t kLargestPage = 4 << 20;
 constexpr const char* kMessages = "errors.md";
 
-// Which headings of graphs/README.md make a topic.
+// The headings of graphs/README.md that make up a topic.
 struct Sections {
   const char *name, *summary;
   std::vector<std::string> headings;
 };
 const std::vector<Sections>& sections() {
   static const std::vector<Sections> kSections = {
-      {"language", "how graphs are written: cells, networks from graphs", {"A cell", "Networks from graphs"}},
-      {"jobs", "what a job says", {"A job"}},
+      {"language", "how to write graphs: cells, networks made of graphs", {"A cell", "Networks from graphs"}},
+      {"jobs", "the parts of a job", {"A job"}},
       {"reports", "what a job's reports measure", {"Reports"}},
       {"data", "formats, fields, feeds, vocabularies, batches", {"Data"}},
-      {"training", "what is minimised, initialization, schedules, validation", {"Training"}},
+      {"training", "the objective, initialization, schedules, validation", {"Training"}},
       {"generation", "beam search, sampling, ensembles", {"Generation"}},
-      {"networks", "the graphs and jobs that come with graphrun", {"What is here"}},
+      {"networks", "the shipped graphs and jobs", {"What is here"}},
   };
   return kSections;
 }
 
 std::string page(const std::string& name) { return read_file(frontend::installed_graphs() + "/" + name, kLargestPage); }
 
-// From its heading to the next one of its level.
+// A section, from its heading to the next one of the same level.
 std::string section(const std::string& text, const std::string& heading) {
   const std::string line = "\n## " + heading + "\n";
   const std::size_t begin = text.find(line);
@@ -46,7 +46,7 @@ std::string section(const std::string& text, const std::string& heading) {
   return text.substr(begin + 1, end == std::string::npos ? end : end - begin);
 }
 
-// An entry of the page: from its mark to the next one, or to a blank line.
+// An entry of the page, from its mark to the next one or to a blank line.
 struct MessageEntry {
   std::string code, slug, text;
 };
@@ -72,7 +72,7 @@ std::vector<MessageEntry> message_entries() {
   return entries;
 }
 
-// "E0306" of "e306".
+// "E0306" for "e306".
 std::string full_code(const std::string& name) { return "E" + std::string(5 - name.size(), '0') + name.substr(1); }
 
 }  // namespace
@@ -81,8 +81,8 @@ const std::vector<Topic>& topics() {
   static const std::vector<Topic> kTopics = [] {
     std::vector<Topic> all;
     for (const Sections& s : sections()) all.push_back({s.name, s.summary});
-    all.push_back({"job", "every field of a job; `help job train.optimizer`: those in one"});
-    all.push_back({"errors", "every message by its code; `help E0306`: one"});
+    all.push_back({"job", "every field of a job; `help job train.optimizer`: the fields of one block"});
+    all.push_back({"errors", "every message by code; `help E0306`: one message"});
     all.push_back({"ops", "all operators"});
     return all;
   }();

@@ -1,4 +1,4 @@
-// What is written of generated words. Pure functions; every line ends with LF.
+// Formats generated words. Pure functions; every line ends with LF.
 #pragma once
 
 #include <cstdint>
@@ -15,45 +15,45 @@
 
 namespace graphrun {
 
-// Of one hypothesis: for each word, the end symbol left out, the weights of the input's units.
+// The alignment of a hypothesis: for each word, without the end symbol, the weights of the input's units.
 struct Alignment {
   std::vector<std::vector<float>> weights;
-  std::vector<float> elsewhere = {};  // for each word the greatest weight of what follows the units, an end symbol say
+  std::vector<float> elsewhere = {};  // for each word, the greatest weight after the units, such as that of an end symbol
 
-  // For each word the unit with the greatest weight, the first of equal ones; -1: the input has no units.
+  // For each word, the unit with the greatest weight, the first among equals; -1 if the input has no units.
   std::vector<std::int64_t> nearest() const;
-  // The same, but -1 too where what follows the units has more: such a word is linked to nothing.
+  // The same, but also -1 if a position after the units has more weight: such a word has no link.
   std::vector<std::int64_t> links() const;
 };
 
-// The same of words, from that of the entries they consist of. Of the input: an entry's weight is shared equally by the words
-// that it is part of, and those of a word are added up. Of what was made: the mean over a word's entries.
+// Alignments of words from those of entries. For the input, the weight of an entry is divided equally among its words, and the
+// weights of a word are summed. For the output, the mean over a word's entries.
 Alignment by_input_words(const Alignment& alignment, const WordSpans& input);
 Alignment by_made_words(const Alignment& alignment, const WordSpans& made);
 
-// A hypothesis as it is written.
+// A hypothesis and what is written about it.
 struct Made {
   Hypothesis hypothesis;
   std::vector<std::string> words;                              // entries
-  std::optional<std::vector<std::string>> aligned_words = {};  // what is aligned, where that is not `words`
+  std::optional<std::vector<std::string>> aligned_words = {};  // the aligned words, if they are not `words`
   std::optional<Alignment> alignment;
-  std::vector<std::string> units;                       // of the input, where it is aligned
-  std::map<std::string, std::vector<Fetched>> fetched;  // by name: of each step, the end symbol's included
-  std::map<std::string, Fetched> whole;                 // by name: what no word changes
+  std::vector<std::string> units;                       // units of the input, if it is aligned
+  std::map<std::string, std::vector<Fetched>> fetched;  // by name: values of each step, including that of the end symbol
+  std::map<std::string, Fetched> whole;                 // by name: values that no word changes
 };
 
-// The words' entries. Where `replace` is one of them, it stands for the unit that the word is aligned to.
+// The entries of the words. An entry `replace` is replaced by the unit that the word is aligned to.
 std::vector<std::string> words_of(const Hypothesis& hypothesis, const Vocabulary& vocabulary, const std::string& replace = "",
                                   const std::optional<Alignment>& alignment = {}, std::span<const std::string> units = {});
 
-// Moses' and Pharaoh's links, "0-0 1-2": unit of the input, word; both count from 0.
+// Links in the format of Moses and Pharaoh, "0-0 1-2": unit of the input, word; both count from 0.
 std::string alignment_line(const Alignment& alignment);
 
-// The best one's words.
+// The words of the best hypothesis.
 std::string best_line(std::span<const Made> made, const Vocabulary& vocabulary);
 
-// Moses' lines: "7 ||| words ||| LogProb= -3.5 ||| -0.7", the last the score that they are ordered by; with `links`, where
-// there are any, "||| 0-0 1-2" at the end.
+// Moses' n-best lines: "7 ||| words ||| LogProb= -3.5 ||| -0.7", where the last number is the score that orders them; with
+// `links`, if there are any, followed by "||| 0-0 1-2".
 std::string n_best_lines(std::int64_t sentence, std::span<const Made> made, const Vocabulary& vocabulary, bool links);
 
 // An object: "text" and "tokens" of the best, "score", "log_probability", "ended", "units" of the input and "alignment" (of

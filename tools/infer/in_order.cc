@@ -16,9 +16,11 @@ namespace {
 
 class OrderedRun {
  public:
-  OrderedRun(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links)
+  OrderedRun(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links,
+             std::size_t most_waiting)
       : reader_(reader),
         together_(answerer),
+        most_waiting_(most_waiting),
         texts_([](const std::string& text) { write_output("-", text); }),
         links_(write_links) {}
 
@@ -37,10 +39,10 @@ class OrderedRun {
   }
 
  private:
-  // Whether most threads would have a batch. With fewer batches, the threads had better share each.
+  // Whether most threads would have a batch. With fewer batches, it is better if all threads share each.
   bool worth_sharing() const { return 2 * (reader_.batches_ahead() + 1) > threads(); }
 
-  // Whether there are answerers for threads, which are made when they are first needed.
+  // Whether there are answerers for threads; they are created on first use.
   bool may_share() {
     while (can_share_ && threads() > 1 && static_cast<int>(apart_.size()) < threads()) {
       apart_.push_back(together_.share());
@@ -64,7 +66,7 @@ class OrderedRun {
     while (failure_ && reader_.is_ahead()) answer(together_, *reader_.next());
   }
 
-  // Nothing: the threads are to end.
+  // nullopt if the threads should end.
   std::optional<InferenceBatch> next_apart() {
     const std::lock_guard<std::mutex> guard(lock_);
     if (is_over_ || (failure_ && !reader_.is_ahead())) return std::nullopt;
@@ -72,24 +74,24 @@ class OrderedRun {
     std::optional<InferenceBatch> batch;
     try {
       batch = reader_.next();
-    } catch (...) {  // of a record after all that were given out
+    } catch (...) {  // the error of a record after all returned ones
       if (!failure_) failure_ = std::current_exception(), failed_ = std::numeric_limits<std::int64_t>::max();
     }
     is_over_ = !batch;
     if (!batch || was_ahead || reader_.is_ahead()) return batch;
-    is_over_ = true;  // it came alone
+    is_over_ = true;  // it was the only one
     left_.push_back(*std::move(batch));
     return std::nullopt;
   }
 
-  // A batch for which there is no memory while others are answered too: for all threads together.
+  // Keeps a batch that needs more memory than is free while others are answered, for all threads together.
   void leave(InferenceBatch batch) {
     const std::lock_guard<std::mutex> guard(lock_);
     left_.push_back(std::move(batch));
     is_over_ = lacks_memory_ = true;
   }
 
-  // Skips batches that begin after one that failed. False where there was no memory for one of several answers.
+  // Skips batches after one that failed. False if memory ran out while several batches were answered.
   bool answer(Answerer& answerer, const InferenceBatch& batch) {
     if (is_skipped(batch)) return true;
     Answers answers;
@@ -106,6 +108,7 @@ class OrderedRun {
     try {
       if (!answers.links.empty()) links_.add(batch, std::move(answers.links));
       texts_.add(batch, std::move(answers.texts));
+      if (texts_.waiting_bytes() + links_.waiting_bytes() > most_waiting_) reader_.return_to_order();
     } catch (...) {  // nothing more can be written
       failure_ = std::current_exception(), failed_ = kEverything;
     }
@@ -117,7 +120,7 @@ class OrderedRun {
     return failure_ && batch.numbers.front() > failed_;
   }
 
-  // The exception at hand is the failure, unless there was one of an earlier record.
+  // Records the current exception as the failure, unless an earlier record failed.
   void fail(std::int64_t record) {
     const std::lock_guard<std::mutex> guard(lock_);
     if (failure_ && record > failed_) return;
@@ -128,9 +131,10 @@ class OrderedRun {
 
   InferenceReader& reader_;
   Answerer& together_;
+  const std::size_t most_waiting_;
   std::vector<std::unique_ptr<Answerer>> apart_;
   bool can_share_ = true;
-  std::mutex lock_;  // for the reader and all below, while answerers run apart
+  std::mutex lock_;  // protects the reader and the members below while threads answer separately
   InOrder texts_, links_;
   std::exception_ptr failure_;
   std::int64_t failed_ = 0;           // the first record of the batch that failed
@@ -143,17 +147,22 @@ class OrderedRun {
 
 void InOrder::add(const InferenceBatch& batch, std::vector<std::string> texts) {
   GRAPHRUN_CHECK(texts.size() == batch.numbers.size(), "InOrder: a text for each record");
-  for (std::size_t i = 0; i < texts.size(); ++i) waiting_.emplace(batch.numbers[i], std::move(texts[i]));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    waiting_bytes_ += texts[i].size();
+    waiting_.emplace(batch.numbers[i], std::move(texts[i]));
+  }
   std::string text;
   for (; !waiting_.empty() && waiting_.begin()->first == next_; ++next_) {
+    waiting_bytes_ -= waiting_.begin()->second.size();
     text += waiting_.begin()->second;
     waiting_.erase(waiting_.begin());
   }
   if (!text.empty()) write_(text);
 }
 
-void answer_in_order(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links) {
-  OrderedRun(reader, answerer, write_links).run();
+void answer_in_order(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links,
+                     std::size_t most_waiting) {
+  OrderedRun(reader, answerer, write_links, most_waiting).run();
 }
 
 }  // namespace graphrun

@@ -97,7 +97,7 @@ std::string matrix_lines(const Tensor& from, std::int64_t row, std::int64_t rows
   return lines + '\n';
 }
 
-// `given` with what it does not say of `from`.
+// `given`, completed for `from`.
 RowSizes real_sizes(const Batch& batch, const Tensor& from, RowSizes given) {
   const std::size_t axes = from.sizes().empty() ? 0 : from.sizes().size() - 1;
   const bool absent = given.empty();
@@ -124,7 +124,7 @@ OrderedJson row_values(const Tensor& from, const RowSizes& real, std::size_t row
   return list;
 }
 
-// What stands for a row where entries are written. `text`: as they are written otherwise, with its line's end.
+// The JSON object of a row of entries. `text`: the same as plain text, with its line end.
 std::string tokens_object(std::span<const std::int32_t> numbers, const Vocabulary* vocabulary, WriteAs write,
                           std::string text) {
   OrderedJson object = OrderedJson::object();

@@ -13,7 +13,7 @@ ir::SourceText trimmed(const ir::SourceText& text, std::size_t begin, std::size_
   return text.part(begin, end);
 }
 
-// The offset of the `=` after a binding's name; npos where there is none.
+// The offset of the `=` after a binding's name, or npos.
 std::size_t sign_of(const std::string& text) {
   std::size_t i = 0;
   while (i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_' || text[i] == '.')) ++i;

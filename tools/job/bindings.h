@@ -1,4 +1,4 @@
-// Lists of "name = expression" in a job's strings, cut into their parts without reading the expressions.
+// Splits lists of "name = expression" in a job's strings without parsing the expressions.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ struct BindingText {
   ir::SourceText whole;  // "cell = cells/atr.pbtxt"
 };
 
-// Parts of a text between commas that stand in no parenthesis, bracket or quotes; spaces trimmed, none where all is blank.
+// The parts of a text between commas outside parentheses, brackets and quotes, with spaces trimmed; no parts if the text is
+// blank.
 std::vector<ir::SourceText> split_list(const ir::SourceText& text);
 std::vector<BindingText> split_bindings(const ir::SourceText& text);
 

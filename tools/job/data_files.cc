@@ -18,7 +18,7 @@ std::vector<Diagnostic> unreadable_files(const LoadedJob& job) {
     try {
       const InputFile opened(file);
     } catch (const UserError& error) {
-      if (error.exit_code() == ExitCode::kNoRoom) throw;  // no mistake of the job's
+      if (error.exit_code() == ExitCode::kNoRoom) throw;  // not a mistake in the job
       for (Diagnostic d : error.diagnostics()) {
         d.at = at;
         problems.push_back(std::move(d));
@@ -33,8 +33,8 @@ std::vector<Diagnostic> unreadable_files(const LoadedJob& job) {
   look("test", job.data.test);
   if (!problems.empty()) {
     problems.back().notes.push_back(
-        "help: --set data.train=FILE, valid and test name other places; graphs/data/README.md tells where "
-        "the data of the jobs that come with graphrun is from");
+        "help: use --set data.train=FILE (or valid, test) for other files; graphs/data/README.md says where the data of the "
+        "jobs that come with graphrun is from");
   }
   for (const FieldSpec& field : job.data.fields) {
     if (!field.shares.empty() || !job.load.empty()) continue;

@@ -1,4 +1,4 @@
-// The files that a job's data is in, and its vocabularies.
+// The files of a job's data and vocabularies.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace graphrun {
 
-// Those that can't be opened, each at its place in the job. Pipes are taken as they are: opening one would take it away.
+// Reports the files that cannot be opened, each at its location in the job. Pipes are not checked, because opening one would
+// consume it.
 std::vector<Diagnostic> unreadable_files(const LoadedJob& job);
 
 }  // namespace graphrun

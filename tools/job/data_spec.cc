@@ -54,12 +54,12 @@ class DataReader {
     return files;
   }
 
-  // PARALLEL: as many as the columns, or several times as many.
+  // PARALLEL: the number of files must be a multiple of the number of columns.
   void check_files() {
     const std::size_t together = files_side_by_side(spec_);
     const auto check = [&](const char* part, std::size_t files) {
       if (files % together == 0) return;
-      problems_.bad(places_.location(part), fmt::format("{}, where {} stand side by side", counted(files, "file"), together),
+      problems_.bad(places_.location(part), fmt::format("{}, in groups of {} parallel files", counted(files, "file"), together),
                     "one file for each column, group by group: [\"a.de\", \"a.en\", \"b.de\", \"b.en\"]");
     };
     check("train", spec_.train.size());
@@ -124,7 +124,7 @@ class DataReader {
     spec_.fields.push_back(std::move(f));
   }
 
-  // What only entries of a vocabulary have.
+  // Reports settings of FLOAT fields that require a vocabulary.
   void check_numbers(const Places& places) {
     for (const char* setting : {"vocabulary", "derive", "normalize", "joiner"}) {
       if (places.fields.count(setting) != 0) {
@@ -139,7 +139,7 @@ class DataReader {
       const Location at = places.location("split", static_cast<std::size_t>(i));
       switch (field.split(i)) {
         case Job::Field::NONE:
-          if (field.split_size() > 1) problems_.bad(at, "NONE beside other splits; expected them alone");
+          if (field.split_size() > 1) problems_.bad(at, "NONE together with other splits; expected either");
           break;
         case Job::Field::SPACE: f.splits.push_back(Split::kSpace); break;
         case Job::Field::CHARACTER: f.splits.push_back(Split::kCharacter); break;
@@ -174,7 +174,7 @@ class DataReader {
     }
   }
 
-  // What goes with the format and what does not.
+  // Checks that the settings of a field fit the format.
   void check_format(const FieldSpec& f, const Places& places) {
     const bool columns = spec_.format == Format::kConll || spec_.format == Format::kTsv || spec_.format == Format::kParallel;
     if (f.column > 0 && !columns) problems_.bad(places.location("column"), "only CONLL, TSV and PARALLEL have columns");
@@ -191,7 +191,7 @@ class DataReader {
     }
     if (f.derive == Derive::kBmes) {
       if (spec_.format != Format::kSegmented) {
-        problems_.bad(places.location("derive"), "BMES is derived from SEGMENTED data alone");
+        problems_.bad(places.location("derive"), "BMES is derived only from SEGMENTED data");
       }
       if (!f.splits.empty()) problems_.bad(places.location("split"), "a derived field is not split");
       return;
@@ -221,10 +221,10 @@ class DataReader {
     if (vocabulary.size() < 0) problems_.bad(places.location("size"), "a negative size; 0 is no limit");
     if (vocabulary.min_count() < 0) problems_.bad(places.location("min_count"), "a negative min_count");
     if (!f.vocabulary_file.empty() && vocabulary.size() > 0) {
-      problems_.bad(places.location("size"), "a vocabulary of a file is as it stands there");
+      problems_.bad(places.location("size"), "a vocabulary from a file is used unchanged");
     }
     if (!f.vocabulary_file.empty() && vocabulary.min_count() > 0) {
-      problems_.bad(places.location("min_count"), "a vocabulary of a file is as it stands there");
+      problems_.bad(places.location("min_count"), "a vocabulary from a file is used unchanged");
     }
     for (int i = 0; i < vocabulary.special_size(); ++i) {
       if (vocabulary.special(i).empty()) {
@@ -267,7 +267,7 @@ class DataReader {
     }
   }
 
-  // A field that shares a vocabulary has the rules of its owner.
+  // Gives a field that shares a vocabulary the rules of the owner.
   void share_vocabularies() {
     std::vector<std::string> owners;
     for (const FieldSpec& f : spec_.fields) {
@@ -281,7 +281,7 @@ class DataReader {
       Job::Vocabulary alone;
       alone.set_share(vocabulary.share());
       if (vocabulary.SerializeAsString() != alone.SerializeAsString()) {
-        problems_.bad(at, fmt::format("a shared vocabulary is as field '{}' says: expected nothing beside share", f.shares));
+        problems_.bad(at, fmt::format("field '{}' defines the shared vocabulary; expected no other setting", f.shares));
       }
       const FieldSpec* owner = spec_.field(f.shares);
       if (!owner || !owner->shares.empty() || owner->numbers) {
@@ -309,8 +309,7 @@ class DataReader {
       try {
         for (ir::Binding& binding : ir::parse_bindings(places_.text("feed", static_cast<std::size_t>(i)))) {
           if (binding.name.empty()) {
-            problems_.missing(binding.at, "a feed without a name",
-                              "INPUT = FIELDS, or the field alone where the names are equal");
+            problems_.missing(binding.at, "a feed without a name", "INPUT = FIELDS, or only the field if the names are equal");
           } else {
             spec_.feeds.push_back({binding.name, std::move(binding.value), binding.at});
           }

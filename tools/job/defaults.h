@@ -1,4 +1,4 @@
-// What a job does not say, as what stands for it.
+// The defaults of a job.
 #pragma once
 
 #include "graphs/job.pb.h"
@@ -8,7 +8,7 @@ namespace graphrun {
 inline constexpr int kMetricsEverySteps = 100;  // updates
 inline constexpr int kKeptCheckpoints = 2;
 
-// Sets the fields of `train` whose defaults are no plain zeros: those of its optimizer's operator, how often is validated, …
+// Sets the fields of `train` whose defaults are not zero: those of the optimizer, the validation interval, …
 void fill_defaults(Job& job);
 
 }  // namespace graphrun

@@ -34,7 +34,7 @@ class FieldWalk {
     }
   }
 
-  // The only one needs no name.
+  // A single message needs no name.
   void repeated(const pb::Message& in, const pb::FieldDescriptor& field, const std::string& path) {
     const pb::Reflection& reflection = *in.GetReflection();
     const int count = reflection.FieldSize(in, &field);

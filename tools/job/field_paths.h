@@ -9,8 +9,8 @@
 
 namespace graphrun {
 
-// Those of single values that end as `name` does: "learning_rate" is train.optimizer.sgd.learning_rate. Of a oneof only what
-// the job has counts, or every choice where it has none; of repeated messages those that it has.
+// The paths of single values that end in `name`: "learning_rate" is train.optimizer.sgd.learning_rate. For a oneof, only the
+// choice of the job counts, or every choice if it has none; for repeated messages, those that the job has.
 std::vector<std::string> field_paths(const Job& job, std::string_view name);
 
 }  // namespace graphrun

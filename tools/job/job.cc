@@ -19,7 +19,7 @@
 namespace graphrun {
 namespace {
 
-// Where the call of a name begins and ends in a text: "vocabulary (words)".
+// The begin and end of a call in a text: "vocabulary (words)".
 struct CallPlace {
   std::size_t begin = 0, end = 0;
   std::string field;
@@ -46,7 +46,7 @@ std::optional<CallPlace> find_call(const std::string& text, std::size_t from) {
   return std::nullopt;
 }
 
-// Whether a place is that of a character of the text.
+// Whether a location is within the text.
 bool holds(const ir::SourceText& text, const Location& place) {
   for (std::size_t i = 0; i < text.text.size(); ++i) {
     const Location at = text.at(i, 1);
@@ -95,7 +95,7 @@ Diagnostic LoadedJob::at_argument(Diagnostic diagnostic) const {
       diagnostic.at = binding.whole.at(0, binding.name.size());
       const std::string field = suggestion(field_paths(message, binding.name));
       if (!field.empty()) diagnostic.notes.insert(diagnostic.notes.begin(), "help: " + field);
-      // The job's args are for the graph that the job names.
+      // The args in the job are for the graph that the job names.
       const std::string* const graph_from = places.location("graph").file;
       if (graph_from != places.at.file && diagnostic.at.file == places.at.file) {
         diagnostic.notes.push_back(
@@ -145,7 +145,7 @@ void require_training(const LoadedJob& job) {
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
 }
 
-std::string dump_job(const LoadedJob& job, bool absolute) {
+std::string dump_job(const LoadedJob& job, bool absolute, const std::map<std::string, std::string>& tables) {
   namespace fs = std::filesystem;
   Job message = job.message;
   if (absolute) {
@@ -155,10 +155,16 @@ std::string dump_job(const LoadedJob& job, bool absolute) {
       for (std::string& path : *files) whole(&path);
     }
     for (Job::Field& field : *data.mutable_field()) {
-      if (!field.has_vocabulary()) continue;  // one that is not said is not there to be read again either
+      if (!field.has_vocabulary()) continue;  // an absent one is not read again either
       for (std::string* file : {field.mutable_vocabulary()->mutable_file(), field.mutable_vocabulary()->mutable_model()}) {
         if (!file->empty()) whole(file);
       }
+    }
+    for (Job::Infer& infer : *message.mutable_infer()) {
+      if (!infer.generate().has_shortlist()) continue;
+      std::string* const table = infer.mutable_generate()->mutable_shortlist()->mutable_table();
+      const auto kept = tables.find(infer.name());
+      kept == tables.end() ? whole(table) : void(*table = kept->second);
     }
     if (message.has_train()) {
       for (Job::Initialize& rule : *message.mutable_train()->mutable_initialize()) {

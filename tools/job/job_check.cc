@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <set>
 
@@ -27,7 +28,7 @@ class JobChecker {
       problems_.add("E0418 newer-version", job_.places.location("version"),
                     fmt::format("a job of version {}; this program knows versions up to {}", job.version(), kVersion));
     }
-    if (job.graph().empty()) problems_.missing(job_.places.at, "the job names no graph", "graph: \"tagger.pbtxt\", say");
+    if (job.graph().empty()) problems_.missing(job_.places.at, "the job has no graph", "graph: \"tagger.pbtxt\", say");
     const std::size_t before = problems_.count();
     job_.products = products_of(job);
     check_arguments();
@@ -48,7 +49,7 @@ class JobChecker {
     return names;
   }
 
-  // A field with a vocabulary, where one is named.
+  // Checks that a named field has a vocabulary.
   void check_entries(const Location& at, const std::string& name) {
     const FieldSpec* const field = job_.data.field(name);
     if (field == nullptr) {
@@ -59,7 +60,7 @@ class JobChecker {
     }
   }
 
-  // Runs `parse`; what it throws are problems.
+  // Runs `parse`; errors that it throws are added to the problems.
   template <class Parse>
   void gather(const Parse& parse) {
     try {
@@ -87,7 +88,7 @@ class JobChecker {
     }
   }
 
-  // vocabulary(field), anywhere in an expression.
+  // Checks every vocabulary(field) in an expression.
   void check_vocabularies(const ir::Expression& e) {
     if (e.kind == ir::Expression::Kind::kCall && e.text == "vocabulary") {
       if (e.operands.size() != 1 || e.operands[0].kind != ir::Expression::Kind::kName) {
@@ -113,7 +114,7 @@ class JobChecker {
     for (const TextMeasure* text : report.texts()) texts_.emplace_back(text->field(), text->mode());
   }
 
-  // Reports of what infer blocks write.
+  // Checks reports on the output of infer blocks.
   void check_texts() {
     std::vector<std::string> modes;
     for (const InferSpec& infer : job_.infer) {
@@ -152,11 +153,16 @@ class JobChecker {
     if (job_.infer_named(spec.name) && !spec.name.empty()) {
       problems_.twice(spec.at, fmt::format("a second infer '{}'", spec.name));
     }
+    const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
+    if (infer.generate().has_shortlist() && !std::all_of(spec.name.begin(), spec.name.end(), is_plain)) {
+      problems_.bad(
+          spec.at,
+          fmt::format("infer '{}' has a shortlist, so its name names a file; expected letters, digits, _ and -", spec.name));
+    }
     if (infer.has_generate()) check_generate(infer, inside(places, "generate"), spec);
     if (infer.load_size() > 0) check_load(infer, places);
     if (infer.from().empty() && !infer.has_generate()) {
-      problems_.missing(places.at, fmt::format("infer '{}' does not say what it writes", spec.name),
-                        "from: an output of the graph");
+      problems_.missing(places.at, fmt::format("infer '{}' has no value to write", spec.name), "from: an output of the graph");
     }
     if (!infer.from().empty()) gather([&] { ir::parse_expression(spec.from); });
     check_read(infer, places, spec);
@@ -171,7 +177,7 @@ class JobChecker {
   void check_load(const Job::Infer& infer, const Places& places) {
     std::vector<LoadSpec> all;
     for (int i = 0; i < infer.load_size(); ++i) {
-      // The places are those of what was written, the folders those of the message: --set makes their paths whole.
+      // The locations are those of the text, the folders those of the message, because --set completes their paths.
       const std::vector<BindingText> written = split_bindings(places.text("load", static_cast<std::size_t>(i)));
       const std::vector<BindingText> meant = split_bindings(ir::SourceText(infer.load(i)));
       for (std::size_t k = 0; k < std::min(written.size(), meant.size()); ++k) {
@@ -208,6 +214,13 @@ class JobChecker {
     for (const char* name : {"scan", "feed", "score", "begin", "end", "max_length"}) {
       if (places.fields.count(name) != 0) made.places[name] = places.location(name);
     }
+    if (const auto given = places.fields.find("shortlist"); given != places.fields.end()) {
+      const Places& shortlist = inside(places, "shortlist");
+      made.places["shortlist"] = shortlist.at;
+      for (const char* name : {"table", "field"}) {
+        if (shortlist.fields.count(name) != 0) made.places[std::string("shortlist.") + name] = shortlist.location(name);
+      }
+    }
     for (const char* name : {"from", "field", "replace"}) {
       if (const Places& align = inside(places, "align"); align.fields.count(name) != 0) {
         made.places[std::string("align.") + name] = align.location(name);
@@ -236,7 +249,7 @@ class JobChecker {
     } else if (!length.empty()) {
       problems_.bad(places.location("max_length"), "max_length is a sum of numbers and sizes, \"2 * source_time + 10\"");
     }
-    // Proto's 0 is a field that was not given.
+    // In proto, 0 means that the field is absent.
     const auto count = [&](const char* name, std::int64_t value, std::int64_t otherwise) {
       if (value < 0) problems_.bad(places.location(name), fmt::format("{} is {}; expected {} or more", name, value, otherwise));
       return value > 0 ? value : otherwise;
@@ -259,10 +272,11 @@ class JobChecker {
     made.norm = norm_of(generate, places);
     if (generate.has_align()) made.align = align_of(generate.align(), inside(places, "align"));
     if (generate.has_sample()) made.sample = sample_of(generate.sample(), inside(places, "sample"));
+    if (generate.has_shortlist()) made.shortlist = shortlist_of(generate.shortlist(), inside(places, "shortlist"));
     if (infer.write() != Job::Infer::TEXT && infer.write() != Job::Infer::JSON) {
       problems_.bad(places.at, "what is generated is written as TEXT or JSON");
     }
-    if (!infer.from().empty()) problems_.bad(places.at, "generate stands in the place of `from`; expected one of them");
+    if (!infer.from().empty()) problems_.bad(places.at, "generate and `from` exclude each other; expected one of them");
     spec.generate = std::move(made);
   }
 
@@ -284,6 +298,22 @@ class JobChecker {
       problems_.bad(places.location("top_k"), fmt::format("top_k is {}; expected 0 or more", sample.top_k()));
     }
     return {temperature, sample.top_k(), sample.seed()};
+  }
+
+  ShortlistSpec shortlist_of(const Job::Shortlist& shortlist, const Places& places) {
+    ShortlistSpec made;
+    if (shortlist.table().empty()) {
+      problems_.missing(places.at, "shortlist without table", "table: \"lex.txt.gz\", which graphrun shortlist MODEL writes");
+    } else {
+      made.table = path_in(job_.folder, shortlist.table());
+    }
+    if (shortlist.has_best()) made.best = shortlist.best();
+    if (shortlist.has_first()) made.first = shortlist.first();
+    if (made.best < 1) problems_.bad(places.location("best"), fmt::format("best is {}; expected 1 or more", made.best));
+    if (made.first < 0) problems_.bad(places.location("first"), fmt::format("first is {}; expected 0 or more", made.first));
+    made.field = shortlist.field();
+    if (!made.field.empty()) check_entries(places.location("field"), made.field);
+    return made;
   }
 
   LengthNorm norm_of(const Job::Generate& generate, const Places& places) {
@@ -348,7 +378,7 @@ class JobChecker {
       default: return;
     }
     if (spec.field.empty()) {
-      problems_.missing(places.at, fmt::format("infer '{}' does not say whose entries it writes", spec.name),
+      problems_.missing(places.at, fmt::format("infer '{}' does not name the field whose entries it writes", spec.name),
                         "field: \"tags\", say");
     }
   }
@@ -382,12 +412,12 @@ class JobChecker {
     }
   }
 
-  // No mistake, but hardly meant.
+  // Warns about a setting without effect, which is probably not intended.
   void not_heeded(const Location& at, std::string text) {
     job_.warnings.push_back({Severity::kWarning, "E0421 unused-setting", at, std::move(text), {}});
   }
 
-  // A field that nothing reads is no mistake, but hardly meant.
+  // Warns about a field that is never read, which is probably not intended.
   void check_unused() {
     std::set<std::string> used;
     for (const FeedPlan::Feed& feed : job_.plan->feeds()) used.insert(feed.fields.begin(), feed.fields.end());
@@ -406,7 +436,7 @@ class JobChecker {
   std::vector<Diagnostic>& diagnostics_;
   Problems problems_;
   std::vector<std::string> report_names_;
-  std::vector<std::pair<NameUse, NameUse>> texts_;  // of reports: the field and the infer block
+  std::vector<std::pair<NameUse, NameUse>> texts_;  // by report: the field and the infer block
 };
 
 }  // namespace

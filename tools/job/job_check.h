@@ -1,4 +1,4 @@
-// What a job says beside `data`, checked: train, report, infer, args.
+// Checks the parts of a job other than `data`: train, report, infer, args.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace graphrun {
 
-// Fills `job.report` and `job.infer` and adds to `problems` everything that is wrong (E0410 to E0418). `job.data` and
-// `job.plan` are there.
+// Fills `job.report` and `job.infer` and adds all mistakes to `problems` (E0410 to E0418). `job.data` and `job.plan` must be
+// set.
 void check_job(LoadedJob& job, std::vector<Diagnostic>& problems);
 
 }  // namespace graphrun

@@ -1,4 +1,4 @@
-// Collects what is wrong with a job, each with the place of the setting.
+// Collects the mistakes in a job, each with the location of the setting.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ class Problems {
   std::vector<Diagnostic>& all_;
 };
 
-// The places inside a message field's value; places that know nothing where the field is absent.
+// The locations inside the value of a message field; unknown locations if the field is absent.
 inline const Places& inside(const Places& places, std::string_view field, std::size_t index = 0) {
   static const Places kNowhere;
   const auto found = places.fields.find(field);

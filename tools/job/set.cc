@@ -35,7 +35,7 @@ bool parse_number(const std::string& text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// The text of a message by which one of several is chosen: its name, or the names that it matches. Null: it has none.
+// The field that selects one of several messages: its `name`, or the `match` pattern. Null if there is none.
 const pb::FieldDescriptor* key_field(const pb::Descriptor& message) {
   for (int i = 0; i < message.field_count(); ++i) {
     const pb::FieldDescriptor* const field = message.field(i);
@@ -44,7 +44,7 @@ const pb::FieldDescriptor* key_field(const pb::Descriptor& message) {
   return nullptr;
 }
 
-// What a value of this type looks like.
+// A description of values of this type.
 std::string expected_of(const pb::FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case CppType::CPPTYPE_INT32: return "a whole number up to 2147483647";
@@ -63,12 +63,12 @@ std::string expected_of(const pb::FieldDescriptor& field) {
   }
 }
 
-// Paths on the command line are from the folder that one is in, those in a job from the job's.
+// Paths on the command line start in the current directory, paths in a job in the job's folder.
 std::string from_here(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
 }
 
-// "members.0 = runs/1": a path with or without a name.
+// Whether values of the field are paths with an optional name: "members.0 = runs/1".
 bool holds_named_path(const pb::FieldDescriptor& field) { return field.full_name() == "graphrun.Job.Infer.load"; }
 std::string named_from_here(const std::string& text) {
   const std::size_t sign = text.find('=');
@@ -94,7 +94,7 @@ class Setter {
     }
     value_ = argument_.part(sign + 1, argument_.text.size());
     if (job_.GetDescriptor()->FindFieldByName(parts_[0].name)) return set_field();
-    // An arg of a graph that the graph imports, decoder.readout; not train.epochs misspelt.
+    // Whether this is an arg of an imported graph (decoder.readout), and not a misspelled train.epochs.
     const bool misspelt = !did_you_mean(parts_[0].name, field_names(*job_.GetDescriptor())).empty();
     if (parts_.size() > 1 && misspelt) return unknown_field(*job_.GetDescriptor(), parts_[0]);
     set_argument();
@@ -106,7 +106,7 @@ class Setter {
     std::size_t offset;
   };
 
-  // A mistake leaves the job as it was: what would be said of half of a setting is no mistake of the user's.
+  // A mistake leaves the job unchanged, so that half of a setting causes no further errors.
   void set_field() {
     Job trial = job_;
     Places unseen;
@@ -115,7 +115,7 @@ class Setter {
     if (problems_.size() == before) walk(job_, places_, 0);
   }
 
-  // `hidden=128`: in the place of the graph's argument of that name, or as one more.
+  // `hidden=128` replaces the graph's argument of that name, or adds it.
   void set_argument() {
     const std::string name = argument_.text.substr(0, argument_.text.find('='));
     const std::string text = name + " = " + value_.text;
@@ -153,7 +153,7 @@ class Setter {
     walk(*inner, place_of(places, field->name()), at + 1);
   }
 
-  // One of several messages: by its key, or by number; of one alone its fields are meant at once.
+  // Selects one of several messages by its key or number; if there is only one, the path may continue with its fields.
   void walk_repeated(pb::Message& message, Places& places, const pb::FieldDescriptor& field, std::size_t at) {
     const pb::Reflection& reflection = *message.GetReflection();
     const int count = reflection.FieldSize(message, &field);
@@ -192,7 +192,7 @@ class Setter {
     walk_into(index, at + 2);
   }
 
-  // A pattern may hold dots: makes the parts that spell a key from there on one part, of several keys the longest.
+  // A pattern may contain dots: joins the parts that spell a key into one part, choosing the longest matching key.
   void join_key(std::size_t from, const std::vector<std::string>& keys) {
     std::size_t parts = 1;
     std::string joined, longest;
@@ -206,7 +206,7 @@ class Setter {
                  parts_.begin() + static_cast<std::ptrdiff_t>(from + parts));
   }
 
-  // "words, tags"; where they have no names, "0 (match: \"*\"), 1 (match: \"E\")".
+  // "words, tags" or, if they have no names, "0 (match: \"*\"), 1 (match: \"E\")".
   static std::string entries(const pb::Message& in, const pb::FieldDescriptor& field) {
     const pb::FieldDescriptor* const key = key_field(*field.message_type());
     std::vector<std::string> all;
@@ -236,7 +236,7 @@ class Setter {
     auto& values = places.fields[field.name()];
     values.clear();
     ir::SourceText list = value_;
-    // "[a, b]" as in the file is "a, b".
+    // "[a, b]", as in a file, means "a, b".
     if (list.text.size() >= 2 && list.text.front() == '[' && list.text.back() == ']') list = list.part(1, list.text.size() - 1);
     for (const ir::SourceText& part : split_list(list)) {
       if (store(message, field, part, true)) values.push_back(place_of_value(part));
@@ -247,7 +247,7 @@ class Setter {
     return {text.at(0, std::max<std::size_t>(text.text.size(), 1)), text, nullptr};
   }
 
-  // Another choice of a oneof is gone with its places.
+  // Removes the locations of the other choices of a oneof.
   static void forget_others(const pb::Message&, Places& places, const pb::FieldDescriptor& field) {
     const pb::OneofDescriptor* choice = field.real_containing_oneof();
     for (int i = 0; choice && i < choice->field_count(); ++i) {
@@ -363,7 +363,7 @@ bool holds_path(const pb::FieldDescriptor& field) {
   static const char* const kPaths[] = {"graphrun.Job.Data.train",       "graphrun.Job.Data.valid",
                                        "graphrun.Job.Data.test",        "graphrun.Job.Vocabulary.file",
                                        "graphrun.Job.Vocabulary.model", "graphrun.Job.Initialize.vectors",
-                                       "graphrun.Job.Start.model"};
+                                       "graphrun.Job.Start.model",      "graphrun.Job.Shortlist.table"};
   for (const char* path : kPaths) {
     if (field.full_name() == path) return true;
   }

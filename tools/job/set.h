@@ -1,11 +1,11 @@
 // --set: fields of a job from the command line, by path, through reflection.
 //
-//   train.epochs=3                               a scalar, an enum by its name; messages on the way come into being
-//   train.optimizer.sgd.learning_rate=0.6        one of several: takes the place of the other
-//   data.field.tags.vocabulary.min_count=2       a repeated message by its `name`, or by its number from 0
-//   train.initialize.*.uniform=0.1               one without a name by its `match`, or by its number from 0
-//   data.train=a.txt,b.txt                       a repeated scalar: replaced; files start where the program runs
-//   cell=cells/lstm.pbtxt  hidden=128            what is no field of a job: an argument of its graph
+//   train.epochs=3                               a scalar, or an enum by name; creates the messages of the path
+//   train.optimizer.sgd.learning_rate=0.6        one of several: replaces the other
+//   data.field.tags.vocabulary.min_count=2       a repeated message by its `name`, or by number from 0
+//   train.initialize.*.uniform=0.1               one without a name by its `match`, or by number from 0
+//   data.train=a.txt,b.txt                       a repeated scalar: replaces it; paths start in the current directory
+//   cell=cells/lstm.pbtxt  hidden=128            not a field of a job: an argument of its graph
 #pragma once
 
 #include <string>
@@ -17,21 +17,21 @@
 
 namespace graphrun {
 
-// What --set calls one of the messages of a repeated field: its `name` or its `match`; its number, from 0, where it has neither
-// or shares it with another.
+// How --set names one of the messages of a repeated field: by its `name` or `match`; by its number, from 0, if it has neither
+// or another message has the same.
 std::string key_of(const google::protobuf::Message& in, const google::protobuf::FieldDescriptor& field, int index);
 
-// The arguments as a pseudo file "--set", a line each, so that mistakes are shown in them.
+// The arguments as lines of a pseudo file "--set", so that messages can show mistakes in them.
 std::vector<ir::SourceText> set_sources(const std::vector<std::string>& arguments);
 
-// Each in turn, in `job` and in its places; mistakes go to `problems` (E0404 unknown-field, E0402 wrong-value).
-// `job`'s args must have been cut into single bindings (split_arguments).
+// Applies each argument to `job` and its locations; adds mistakes to `problems` (E0404 unknown-field, E0402 wrong-value). The
+// args of `job` must have been split into single bindings (split_arguments).
 void apply_sets(const std::vector<std::string>& arguments, Job& job, Places& places, std::vector<Diagnostic>& problems);
 
-// Rewrites `arg` so that every string is one binding.
+// Splits `arg` so that every string is one binding.
 void split_arguments(Job& job, Places& places);
 
-// The names of fields of a job that hold paths of files, relative to the job: "graphrun.Job.Data.train".
+// Whether a field of a job contains paths of files, relative to the job: "graphrun.Job.Data.train".
 bool holds_path(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace graphrun

@@ -39,7 +39,7 @@ class TrainChecker {
       }
     }
     if (train_.has_optimizer()) check_optimizer(train_.optimizer(), inside(places_, "optimizer"));
-    if (train_.has_clip() && !(train_.clip().global_norm() >= 0)) {  // 0: none
+    if (train_.has_clip() && !(train_.clip().global_norm() >= 0)) {  // 0: no clipping
       positive(inside(places_, "clip"), "global_norm", train_.clip().global_norm());
     }
     if (train_.has_schedule()) check_schedule(train_.schedule(), inside(places_, "schedule"));
@@ -55,7 +55,7 @@ class TrainChecker {
   }
 
  private:
-  // Runs `parse`; what it throws are problems.
+  // Runs `parse`; errors that it throws are added to the problems.
   template <class Parse>
   void gather(const Parse& parse) {
     try {
@@ -73,7 +73,7 @@ class TrainChecker {
       problems_.bad(places.location(what), fmt::format("{} is {}; expected a finite number from 0", what, value));
     }
   }
-  // A number of things in `train` itself, of which 0 is what stands where it is absent.
+  // Checks a count in `train`, where 0 means that it is absent.
   void count(const std::string& what, int value) {
     if (value < 0) problems_.bad(places_.location(what), fmt::format("{} {}; expected 1 or more", value, what));
   }
@@ -152,7 +152,7 @@ class TrainChecker {
     }
   }
 
-  // The settings of a kind are the attributes of its op, whose ranges its schema says.
+  // The settings of an optimizer are the attributes of its op; the schema has their ranges.
   void check_optimizer(const Job::Optimizer& optimizer, const Places& places) {
     const pb::Reflection& reflection = *optimizer.GetReflection();
     not_negative(places, "l2", optimizer.l2());
@@ -176,12 +176,12 @@ class TrainChecker {
       const double value = settings.GetReflection()->GetDouble(settings, field);
       const bool given = !field->has_presence() || settings.GetReflection()->HasField(settings, field);
       if (!given) continue;
-      const ir::AttributeSpec* attribute = op.attribute(name);  // none: the learning rate
+      const ir::AttributeSpec* attribute = op.attribute(name);  // null for the learning rate
       const ir::Range range = attribute == nullptr ? ir::Range::kPositive : attribute->range;
       if (attribute == nullptr && at.fields.count(name) == 0) {
-        // A setting of this kind that --set gives chooses the kind, in place of the job's own.
+        // A setting of another optimizer in --set replaces the job's optimizer.
         problems_.bad(at.location(name), fmt::format("{} has no {}", kind->name(), name),
-                      fmt::format("{} {{ {}: NUMBER }}, or --set train.optimizer.{}.{}=NUMBER beside its other settings",
+                      fmt::format("{} {{ {}: NUMBER }}, or --set train.optimizer.{}.{}=NUMBER together with its other settings",
                                   kind->name(), name, kind->name(), name));
         continue;
       }
@@ -210,7 +210,7 @@ class TrainChecker {
         if (schedule.cosine().steps() <= std::max(0, schedule.warmup_steps())) {
           problems_.bad(
               inside(places, "cosine").location("steps"),
-              fmt::format("the cosine ends at update {}; expected one behind the warm-up", schedule.cosine().steps()));
+              fmt::format("the cosine ends at update {}; expected an update after the warm-up", schedule.cosine().steps()));
         }
         break;
       case Kind::kGnmtPlus: check_gnmt_plus(schedule, inside(places, "gnmt_plus")); break;
@@ -245,7 +245,7 @@ class TrainChecker {
     }
     if (rule.warmup() < 1) problems_.bad(at.location("warmup"), fmt::format("warmup is {}; expected 1 or more", rule.warmup()));
     if (rule.decay_from() < 0 || rule.decay_to() <= rule.decay_from()) {
-      problems_.bad(at.location("decay_to"), fmt::format("the rate falls from {} to {}; expected an end behind the beginning",
+      problems_.bad(at.location("decay_to"), fmt::format("the rate falls from {} to {}; expected the end after the beginning",
                                                          rule.decay_from(), rule.decay_to()));
     }
     if (schedule.warmup_steps() != 0) {
@@ -309,13 +309,13 @@ class TrainChecker {
                     fmt::format("an average of {}; expected 2 or more", number));
     }
     if (!train_.has_validate()) {
-      problems_.missing(at.at, "an average is of parameters at validations", "train.validate says when they are");
+      problems_.missing(at.at, "an average needs validations", "train.validate sets when they happen");
     }
     if (average.has_best()) needs_kept(at, "an average of the best");
   }
 
   void check_checkpoint(const Job::Checkpoint& checkpoint, const Places& at) {
-    if (checkpoint.every_steps() < 0) problems_.bad(at.location("every_steps"), "a negative number of steps; 0 is none");
+    if (checkpoint.every_steps() < 0) problems_.bad(at.location("every_steps"), "a negative number of steps; 0 means none");
     not_negative(at, "every_minutes", checkpoint.every_minutes());
     if (checkpoint.keep() < 0) {
       problems_.bad(at.location("keep"), fmt::format("{} checkpoints; expected 1 or more", checkpoint.keep()));
@@ -330,7 +330,7 @@ class TrainChecker {
   Problems problems_;
 };
 
-// Of a `train` that says no end, or 0 for it.
+// Reports a `train` without an end, or with 0 for it.
 void check_end(const Places& train, Problems& problems) {
   const std::string help = "epochs: 10, updates: 100000 or hours: 8; whichever comes first ends the run";
   bool said = false;
@@ -339,7 +339,7 @@ void check_end(const Places& train, Problems& problems) {
     said = true;
     problems.bad(train.location(name), fmt::format("0 {}; expected {}", name, expected), help);
   }
-  if (!said) problems.missing(train.at, "train does not say when it ends", help);
+  if (!said) problems.missing(train.at, "train has no end", help);
 }
 
 }  // namespace
@@ -351,10 +351,10 @@ void check_train(const LoadedJob& job, const std::vector<std::string>& reports, 
 void check_training(const LoadedJob& job, std::vector<Diagnostic>& diagnostics) {
   Problems problems(diagnostics);
   const Job::Train& train = job.message.train();
-  if (!job.message.has_train()) return problems.missing(job.places.at, "the job does not say how to train", "train { … }");
+  if (!job.message.has_train()) return problems.missing(job.places.at, "the job has no train block", "train { … }");
   const Location at = inside(job.places, "train").at;
   if (train.minimize().empty()) {
-    problems.missing(at, "train does not say what to minimize", "minimize: \"loss\", an output of the graph");
+    problems.missing(at, "train has no objective", "minimize: \"loss\", an output of the graph");
   }
   if (!train.has_optimizer()) problems.missing(at, "train has no optimizer", "optimizer { adam { learning_rate: 5e-4 } }");
   if (train.epochs() == 0 && train.updates() == 0 && train.hours() == 0) check_end(inside(job.places, "train"), problems);

@@ -1,4 +1,4 @@
-// What a job's `train` says, checked.
+// Checks a job's `train`.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace graphrun {
 
-// Adds to `diagnostics` everything that is wrong (E0410 to E0414). `reports`: the names of the job's reports' results.
+// Adds all mistakes to `diagnostics` (E0410 to E0414). `reports`: the names of the results of the job's reports.
 void check_train(const LoadedJob& job, const std::vector<std::string>& reports, std::vector<Diagnostic>& diagnostics);
 
-// What training needs and the job does not say.
+// Reports what training needs and the job lacks.
 void check_training(const LoadedJob& job, std::vector<Diagnostic>& problems);
 
 }  // namespace graphrun

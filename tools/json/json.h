@@ -1,5 +1,5 @@
-// JSON as the programs read and write it. The library's parser and writer are templates, which each file that calls them
-// compiles anew: call these instead.
+// Reads and writes JSON. The library's parser and writer are templates that every file would compile again; call these
+// functions instead.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,30 +8,30 @@
 
 namespace graphrun {
 
-// Behind the string that begins at `quote`, or the end of the text.
+// The position after the string that begins at `quote`, or the end of the text.
 std::size_t behind_json_string(std::string_view text, std::size_t quote);
-// Where the number stands that nlohmann::json quotes in the what() of an out_of_range, "number overflow parsing '1e400'"; npos
-// where it is not found.
+// The position of the number that nlohmann::json quotes in the what() of an out_of_range, "number overflow parsing '1e400'";
+// npos if it is not found.
 std::size_t find_number(std::string_view text, std::string_view what);
 
-// What `text` says. Throws nlohmann::json::parse_error where it is no JSON, and nlohmann::json::out_of_range where it has a
-// number beyond a double's range.
+// Parses `text`. Throws nlohmann::json::parse_error if it is not JSON, and nlohmann::json::out_of_range if a number exceeds the
+// range of a double.
 nlohmann::json parse_json(const std::string& text);
-// The same, but a discarded value (is_discarded()) where it is no JSON.
+// The same, but returns a discarded value (is_discarded()) if it is not JSON.
 nlohmann::json parse_json_or_discard(const std::string& text);
-// The same, with the members of objects in the order in which they stand.
+// The same, with the members of objects in their original order.
 nlohmann::ordered_json parse_ordered_json_or_discard(const std::string& text);
 
-// As text: on one line, or, where `indent` is not negative, a line for each member, indented by so many spaces a level. Throws
-// nlohmann::json::type_error where a string is not UTF-8.
+// The value as text: on one line or, if `indent` is not negative, with one line per member, indented by that many spaces per
+// level. Throws nlohmann::json::type_error if a string is not UTF-8.
 std::string json_text(const nlohmann::json& value, int indent = -1);
 std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
-// On one line, with U+FFFD for what is not UTF-8.
+// The value on one line, with U+FFFD for bytes that are not UTF-8.
 std::string json_text_of_bytes(const nlohmann::ordered_json& value);
 
-// Numbers that JSON cannot write: infinities are "inf" and "-inf", not-a-number is null.
+// A number, where infinities become "inf" and "-inf", and NaN becomes null.
 nlohmann::ordered_json number_json(double x);
-// The number that number_json wrote; not-a-number where `json` holds no number.
+// The number that number_json wrote; NaN if `json` is not a number.
 double number_of(const nlohmann::json& json);
 double number_of(const nlohmann::ordered_json& json);
 

@@ -40,11 +40,11 @@ Diagnostic not_fed(const std::string& input, const FeedPlan& plan) {
   return problem;
 }
 
-std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, const std::string& told) {
+std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, const std::set<std::string>& told) {
   std::vector<std::string> names;
   std::vector<Diagnostic> problems;
   for (const FeedSpec& feed : program.feeds) {
-    if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kGoesOn || feed.name == told) continue;
+    if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kGoesOn || told.count(feed.name) != 0) continue;
     names.push_back(feed.name);
     if (plan.feed(feed.name) == nullptr) {
       problems.push_back(not_fed(feed.name, plan));
@@ -72,7 +72,7 @@ Evaluator::Evaluator(const ir::Graph& graph, const Network& network, const Devic
       reported_.push_back(use.name);
     }
   }
-  if (options.fetches.empty()) return;  // feeds alone, or no report at all
+  if (options.fetches.empty()) return;  // the reports only need feeds, or there are none
   Program program = compile(graph, options);
   fed_ = need_feeds(program, plan);
   executable_ = std::make_unique<Executable>(std::move(program), variables_, Target(device, weights, network.job.products));

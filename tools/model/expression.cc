@@ -34,15 +34,15 @@ class Names {
       problems_.push_back({Severity::kError,
                            rules_.code,
                            e.at,
-                           fmt::format("`{}` is made of the graph's {}, ops and numbers alone", rules_.field,
+                           fmt::format("`{}` may only contain the graph's {}, ops and numbers", rules_.field,
                                        rules_.inputs ? "outputs, inputs, sizes" : "outputs"),
-                           {"help: slice(x, axis=0, begin=i, end=j) stands for x[i:j]"}});
+                           {"help: write slice(x, axis=0, begin=i, end=j) for x[i:j]"}});
     }
     for (const ir::Expression& operand : e.operands) check(operand);
     for (const auto& [name, value] : e.keywords) check(value);
   }
 
-  // Of the names that stand in the expression.
+  // The values of the names in the expression.
   std::vector<std::pair<std::string, ir::ValueId>> values(ir::Builder& builder) const {
     std::vector<std::pair<std::string, ir::ValueId>> all;
     for (const std::string& name : used_) {

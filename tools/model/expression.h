@@ -1,4 +1,4 @@
-// A job's expressions over what its graph gives.
+// A job's expressions over the outputs of its graph.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace graphrun {
 struct ExpressionRules {
   std::string field;  // of the job, for messages: "from"
   std::string code;   // of mistakes: "E0417 bad-infer"
-  // Beside outputs, ops and numbers the names of inputs and sizes may stand in it.
+  // Whether it may contain names of inputs and sizes, in addition to outputs, ops and numbers.
   bool inputs = false;
 };
 
-// Adds the expression's nodes to `graph`, which stays as it is where something is wrong; then problems say what, and the result
-// is ir::kNone.
+// Adds the expression's nodes to `graph`. If there is a mistake, adds it to `problems`, leaves the graph unchanged and returns
+// ir::kNone.
 ir::ValueId add_expression(ir::Graph& graph, const ir::SourceText& text, const std::string& name, const ExpressionRules& rules,
                            std::vector<Diagnostic>& problems);
 

@@ -1,4 +1,4 @@
-// --fetch: tensors of a network as they come, batch by batch, kept for one safetensors file.
+// --fetch: collects tensors of a network, batch by batch, for one safetensors file.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace graphrun {
 
-// Batch 0's tensor `read.i` stands as "0/read.i" in the file.
+// The tensor `read.i` of batch 0 is "0/read.i" in the file.
 class FetchFile {
  public:
   explicit FetchFile(std::string path) : path_(std::move(path)) {}

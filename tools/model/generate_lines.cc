@@ -20,11 +20,12 @@
 namespace graphrun {
 namespace {
 
-// The job's block with what the command line says instead.
+// The job's infer block, changed by the command line.
 InferSpec chosen_mode(const InferSpec& mode, const GenerateOptions& options) {
   InferSpec chosen = mode;
   GenerateSpec& g = *chosen.generate;
   if (options.n_best > 0) g.n_best = options.n_best;
+  if (options.all_words) g.shortlist.reset();
   if (options.temperature || options.top_k || options.seed) {
     if (!g.sample) g.sample = SampleSpec{};
     if (options.temperature) g.sample->temperature = *options.temperature;
@@ -41,7 +42,7 @@ InferSpec chosen_mode(const InferSpec& mode, const GenerateOptions& options) {
   throw UserError(ExitCode::kUsage, code, std::move(text), {std::move(help)});
 }
 
-// The file whose lines stand beside the input's; empty: none.
+// The file whose lines belong to those of the input; "" if there is none.
 const std::string& given_file(const GenerateOptions& g) { return g.force.empty() ? g.prefix : g.force; }
 
 void check_options(const InferSpec& chosen, const InferOptions& options) {
@@ -49,18 +50,24 @@ void check_options(const InferSpec& chosen, const InferOptions& options) {
   if (chosen.generate->n_best > chosen.generate->beam && !chosen.generate->sample) {
     refuse("E0428 narrow-beam",
            fmt::format("a beam of {} does not hold the {} best", chosen.generate->beam, chosen.generate->n_best),
-           "help: --n-best and --beam say how many");
+           "help: use --n-best and --beam for several");
   }
   if (!g.prefix.empty() && !g.force.empty()) {
-    refuse("E0429 bad-options", "--prefix and --force both say what the words are", "help: leave one of them out");
+    refuse("E0429 bad-options", "--prefix and --force both set the words", "help: leave one of them out");
   }
   if (!g.force.empty() && g.searches()) {
-    refuse("E0429 bad-options", "--force says what the words are: nothing is searched or drawn",
+    refuse("E0429 bad-options", "--force sets the words, so nothing is searched or drawn",
            "help: leave out --beam, --n-best, --temperature, --top-k and --seed, or --force");
+  }
+  if (!g.force.empty() && chosen.generate->shortlist) {
+    refuse("E0429 bad-options",
+           fmt::format("infer '{}' has a shortlist, which may lack the words of --force: their probability is among all words",
+                       chosen.name),
+           "help: add --no-shortlist");
   }
   if (g.alignments == "-") refuse("E0429 bad-options", "--alignments takes a file: stdout has the words", "help: name a file");
   if (!g.alignments.empty() && !chosen.generate->align) {
-    refuse("E0429 bad-options", fmt::format("infer '{}' does not say what aligns", chosen.name),
+    refuse("E0429 bad-options", fmt::format("infer '{}' has no `align`", chosen.name),
            "help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set "
            "infer.NAME.generate.align.from=…");
   }
@@ -71,7 +78,7 @@ void check_options(const InferSpec& chosen, const InferOptions& options) {
   }
 }
 
-// `file`: where the input's lines are from, unless that is stdin. `prompts`: these lines are all that is read.
+// `file`: the input's lines, unless they come from stdin. `prompts`: these lines are the only input.
 void check_input(const InferSpec& chosen, const InferOptions& options, const std::string& file, bool prompts) {
   const GenerateOptions& g = options.generate;
   const std::string& given = given_file(g);
@@ -85,7 +92,7 @@ void check_input(const InferSpec& chosen, const InferOptions& options, const std
     refuse("E0429 bad-options", "stdin is both the input and the words that are given", "help: name a file for one of them");
   }
   for (const std::string& input : {given, file}) {
-    std::error_code none;  // where one of them is not there, they are not the same
+    std::error_code none;  // if one of them does not exist, they differ
     if (!g.alignments.empty() && std::filesystem::equivalent(g.alignments, input, none)) {
       refuse("E0429 bad-options", fmt::format("--alignments would overwrite '{}', which is read", input),
              "help: name another file");
@@ -97,13 +104,13 @@ std::unique_ptr<LineReader> open_lines(const std::string& file) {
   return file == "-" ? std::make_unique<LineReader>(STDIN_FILENO, "stdin") : std::make_unique<LineReader>(file);
 }
 
-// Of a STREAM each line that is given is a text by itself, whose end the end symbol tells.
+// For a STREAM, each given line is a separate text, ended by the end symbol.
 DataSpec line_by_line(DataSpec data) {
   if (data.format == Format::kStream) data.format = Format::kLines;
   return data;
 }
 
-// The texts that stand beside the input's lines, one for each, as words of the field that is made.
+// The texts given for the input's lines, one for each, as words of the generated field.
 class GivenLines {
  public:
   GivenLines(const Network& network, const InferSpec& mode, const std::string& file)
@@ -120,7 +127,7 @@ class GivenLines {
     ++lines_;
     return record.empty ? std::vector<std::int32_t>() : encode(data_, field_, vocabularies_, record).values;
   }
-  // Whether next() can answer soon, see RecordReader::ready.
+  // Whether next() can answer soon; see RecordReader::ready.
   bool ready(int milliseconds) { return reader_->ready(milliseconds); }
   void end(const std::string& input) {
     Record record;
@@ -142,14 +149,14 @@ class GivenLines {
   std::int64_t lines_ = 0;
 };
 
-// Of all that a record says, so that the same line has the same samples wherever it stands.
+// A hash of the whole record, so that equal lines have equal samples wherever they are.
 std::uint64_t key_of(const Record& record, std::uint64_t seed) {
   std::uint64_t key = fold_coordinate(0, seed);
   for (const std::string& line : record.lines) key = fold_coordinate(key, hash_name(line.data(), line.size()));
   return key;
 }
 
-// Texts, and links if the mode aligns and they are wanted, for batches of lines.
+// Produces texts for batches of lines, and links if the mode aligns and they are requested.
 class LineAnswerer : public Answerer {
  public:
   LineAnswerer(const Network& network, const InferSpec& mode, const InferOptions& options, std::unique_ptr<Generator> generator)
@@ -200,7 +207,7 @@ class LineAnswerer : public Answerer {
     if (const auto& align = mode_.generate->align) {
       const TextForm& form = network_.vocabularies.at(align->field).form();
       units = units_as_written(network_.job.data, *network_.job.data.field(align->field), record, form.subwords.get());
-      // Of a line that was cut, what was read.
+      // If a line was cut, only what was read.
       if (mode_.longest > 0) units.resize(std::min(units.size(), static_cast<std::size_t>(mode_.longest)));
       made.alignment = generator_->alignment(hypothesis, units.size(), row);
       if (align->of_words) {
@@ -222,7 +229,7 @@ class LineAnswerer : public Answerer {
     return made;
   }
 
-  // `number`: of the record.
+  // `number`: that of the record.
   std::string written(const std::vector<Made>& made, std::int64_t number) const {
     if (mode_.write == WriteAs::kJson) return json_line(made, vocabulary_);
     if (!options_.generate.force.empty()) {
@@ -266,7 +273,7 @@ void generate_lines(const ir::Graph& graph, const Network& network, const Parame
   ReadingOptions reading;
   reading.read = prompts ? Format::kLines : chosen.read;
   reading.rows = options.rows;
-  if (options.fetches.empty()) reading.ahead = options.ahead;  // answers with tensors are too large for thousands to wait
+  if (options.fetches.empty()) reading.ahead = options.ahead;  // answers with tensors are too large to keep thousands of them
   take_limit(reading, chosen);
   BadLines bad_lines(options.stop_at_bad_lines);
   bad_lines.read_with(reading);

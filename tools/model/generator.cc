@@ -12,7 +12,7 @@
 namespace graphrun {
 namespace {
 
-// What is fetched of every step: the alignment first.
+// The values to fetch in every step, the alignment first.
 std::vector<std::string> fetches_of(const GenerateSpec& spec, const std::vector<std::string>& more) {
   std::vector<std::string> all;
   if (spec.align) all.push_back(spec.align->from);
@@ -22,7 +22,7 @@ std::vector<std::string> fetches_of(const GenerateSpec& spec, const std::vector<
   return all;
 }
 
-// The feed with each row's own number of steps of a size; null: none has it.
+// The feed that contains each row's value of a size; null if there is none.
 const ir::Input* lengths_of(const ir::Graph& graph, Symbol size) {
   for (const ir::Input& input : graph.inputs) {
     if (input.lengths_of == size) return &input;
@@ -36,7 +36,7 @@ Diagnostic problem(const Location& at, std::string text, std::vector<std::string
 
 void check_words(const Network& network, const InferSpec& mode, std::int64_t scored, std::vector<Diagnostic>& problems) {
   const auto found = network.vocabularies.find(mode.field);
-  if (found == network.vocabularies.end()) return;  // said already
+  if (found == network.vocabularies.end()) return;  // reported already
   const Vocabulary& vocabulary = found->second;
   for (const auto& [setting, entry] : {std::pair("begin", mode.generate->begin), std::pair("end", mode.generate->end)}) {
     if (vocabulary.has(entry)) continue;
@@ -51,7 +51,7 @@ void check_words(const Network& network, const InferSpec& mode, std::int64_t sco
   }
 }
 
-// Of a step, or whole.
+// The type of a fetched value, of a step or whole.
 const ir::TensorType& type_of(const GenerationGraphs& cut, const std::string& name) {
   const ir::Output* const of_step = cut.step.output(name);
   return of_step ? cut.step.type(of_step->value) : cut.prologue.type(cut.prologue.output(kWholePrefix + name)->value);
@@ -80,8 +80,7 @@ void check_align(const Network& network, const InferSpec& mode, const Generation
   if (read.count(align.field) == 0) {
     problems.push_back(
         problem(mode.generate->place("align.field"),
-                fmt::format("align: generation does not read field '{}': what stands at the input's positions "
-                            "is of {}",
+                fmt::format("align: generation does not read field '{}': the text at the input's positions is of {}",
                             align.field, read.empty() ? "none" : "'" + fmt::format("{}", fmt::join(read, "', '")) + "'")));
   }
   const auto words = network.vocabularies.find(mode.field);
@@ -93,38 +92,47 @@ void check_align(const Network& network, const InferSpec& mode, const Generation
   }
 }
 
+GenerationSpec cut_spec(const GenerateSpec& spec, std::vector<std::string> fetches) {
+  return {spec.scan, spec.feed, spec.score, std::move(fetches), spec.shortlist.has_value()};
+}
+
 bool can_be_cut(const ir::Graph& graph, const GenerateSpec& spec, const std::vector<std::string>& fetches) {
   try {
-    cut_for_generation(graph, {spec.scan, spec.feed, spec.score, fetches});
+    GenerationSpec whole = cut_spec(spec, fetches);
+    whole.shortlist = false;
+    cut_for_generation(graph, whole);
     return true;
   } catch (const UserError&) {
     return false;
   }
 }
 
-// Which setting a mistake of cut_for_generation is in; "": in none, but in what the command line fetches.
+// The setting that causes an error of cut_for_generation; "" if it is a fetch on the command line.
 std::string setting_of(const ir::Graph& graph, const GenerateSpec& spec, const std::string& code) {
   if (code.starts_with("E0431")) return "scan";
   if (code.starts_with("E0432")) return "feed";
+  if (code.starts_with("E0436")) return "shortlist";
   if (!can_be_cut(graph, spec, {})) return "score";
   return spec.align && !can_be_cut(graph, spec, {spec.align->from}) ? "align.from" : "";
 }
 
-// The graph cut as the mode says, where all of it fits.
+// The graph, cut as the mode says; nullopt if the mode does not fit it.
 std::optional<GenerationGraphs> checked_cut(const ir::Graph& graph, const Network& network, const InferSpec& mode,
                                             const std::vector<std::string>& fetches, std::vector<Diagnostic>& problems) {
   const std::size_t before = problems.size();
   const GenerateSpec& spec = *mode.generate;
   try {
-    GenerationGraphs cut = cut_for_generation(graph, {spec.scan, spec.feed, spec.score, fetches_of(spec, fetches)});
-    check_words(network, mode, cut.step.type(cut.step.output(kScoreOutput)->value).shape[1].constant(), problems);
+    GenerationGraphs cut = cut_for_generation(graph, cut_spec(spec, fetches_of(spec, fetches)));
+    const Dim& scored = cut.step.type(cut.step.output(kScoreOutput)->value).shape[1];
+    check_words(network, mode, cut.shortlist ? cut.shortlist->vocabulary : scored.constant(), problems);
+    if (spec.shortlist) check_shortlist(network, mode, cut, problems);
     if (spec.align) check_align(network, mode, cut, problems);
     for (Symbol size : spec.max_length.symbols()) {
       if (lengths_of(cut.prologue, size) != nullptr) continue;
       problems.push_back(
           problem(spec.place("max_length"),
                   fmt::format("max_length: no input that generation reads holds the lengths of '{}'", size.name()),
-                  {"help: a size counts each line's own steps, which an input with `lengths_of` tells"}));
+                  {"help: a size means each line's own number of steps, which an input with `lengths_of` provides"}));
     }
     if (problems.size() == before) return cut;
   } catch (const UserError& error) {
@@ -139,6 +147,13 @@ std::optional<GenerationGraphs> checked_cut(const ir::Graph& graph, const Networ
     }
   }
   return std::nullopt;
+}
+
+// The prologue's inputs that no feed of the job is.
+std::set<std::string> made_inputs(const GenerationGraphs& cut) {
+  std::set<std::string> names = {cut.rows_input};
+  if (cut.shortlist) names.insert({cut.shortlist->words.input, cut.shortlist->allowed.input});
+  return names;
 }
 
 }  // namespace
@@ -158,6 +173,7 @@ Generator::Generator(const Generator& other)
       options_(other.options_),
       variables_(other.variables_),
       search_(other.search_->share()),
+      shortlists_(other.shortlists_),
       of_steps_(other.of_steps_),
       whole_(other.whole_),
       feeds_(other.feeds_),
@@ -193,8 +209,12 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   if (spec().sample) search.sampling = {spec().sample->temperature, spec().sample->top_k};
   search.prefixes = options_.prefix || cut.fed().empty();
   running.target = Target(*options_.device, mode_.weights, network.job.products);
+  if (spec().shortlist) shortlists_ = std::make_shared<RowShortlists>(network, mode_, cut, search);
   search_ = std::make_unique<GraphSearch>(cut, std::move(running), variables_);
-  feeds_ = need_feeds(*programs()[0], *network.job.plan, cut.rows_input);
+  feeds_ = need_feeds(*programs()[0], *network.job.plan, made_inputs(cut));
+  if (shortlists_) {
+    for (const std::string& feed : shortlists_->feeds()) read_too(feed);
+  }
   for (Symbol size : spec().max_length.symbols()) {
     const std::string feed = cut.prologue.value(lengths_of(cut.prologue, size)->value).name;
     lengths_.emplace_back(size, feed);
@@ -223,10 +243,10 @@ void Generator::find_positions(const GenerationGraphs& cut) {
   }
 }
 
-// The prologue, and what runs once a word.
+// The prologue, and the step that runs once per word.
 std::array<const Program*, 2> Generator::programs() const { return {&search_->prologue(), &search_->steps()}; }
 
-// Each row's own, whatever else is in the batch.
+// By row, independent of the other rows in the batch.
 std::vector<std::int64_t> Generator::most_words(const Batch& batch) const {
   std::vector<std::int64_t> most;
   for (std::int64_t row = 0; row < batch.rows; ++row) {
@@ -235,6 +255,13 @@ std::vector<std::int64_t> Generator::most_words(const Batch& batch) const {
     most.push_back(std::clamp<std::int64_t>(spec().max_length.evaluate(sizes), 0, kMostWords));
   }
   return most;
+}
+
+// With the list of words that the batch can need.
+Feeds Generator::feeds_of(const Batch& batch, const RowsGiven& given) const {
+  Feeds feeds = batch.feeds;
+  if (shortlists_) shortlists_->add(batch.rows, given.prefix, feeds);
+  return feeds;
 }
 
 std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const RowsGiven& given) {
@@ -247,10 +274,10 @@ std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const Ro
     for (std::int64_t row = 0; given.keys.empty() && row < batch.rows; ++row)
       sentences.keys.push_back(fold_coordinate(spec().sample->seed, static_cast<std::uint64_t>(row)));
   }
-  return search_->run(batch.feeds, sentences);
+  return search_->run(feeds_of(batch, given), sentences);
 }
 
-// Where axes over the input's positions end with the row's own.
+// The value with axes over the input's positions cut to the row's own length.
 Fetched Generator::own_part(const std::string& name, Fetched all, std::int64_t row) const {
   if (const auto own = own_positions_.find(name); own != own_positions_.end()) {
     for (const auto& [axis, feed] : own->second)

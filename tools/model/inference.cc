@@ -25,14 +25,14 @@
 namespace graphrun {
 namespace {
 
-const std::string kWritten = "infer.from";  // the value that is turned into text, as an output
+const std::string kWritten = "infer.from";  // the output that is turned into text
 
 const InferSpec* find_mode(const LoadedJob& job, const InferOptions& options) {
   if (const InferSpec* mode = job.infer_named(options.mode)) return mode;
   if (options.mode.empty()) {
     if (!options.fetches.empty()) return nullptr;
     throw UserError(ExitCode::kInvalidGraph, "E0424 no-infer",
-                    "the model's job has no infer block: it does not say what to write",
+                    "the model's job has no infer block, so there is nothing to write",
                     {"help: --fetch NAME --fetch-out FILE writes tensors"});
   }
   std::string known = "help: infer blocks of this model:";
@@ -41,7 +41,7 @@ const InferSpec* find_mode(const LoadedJob& job, const InferOptions& options) {
                   {known});
 }
 
-// What can't be turned into lines: see record_texts. `axes`: of an example.
+// Rejects values that cannot be turned into lines: see record_texts. `axes`: those of an example.
 void check_type(const ir::TensorType& type, const Shape& axes, const InferSpec& mode, const Location& at,
                 std::vector<Diagnostic>& problems) {
   const auto problem = [&](std::string text, std::vector<std::string> notes = {}) {
@@ -66,7 +66,7 @@ void check_type(const ir::TensorType& type, const Shape& axes, const InferSpec& 
   }
 }
 
-// The sizes that the examples' own sequences have, and how many examples there are.
+// The sizes of the examples' sequences, and the number of examples.
 struct FedSizes {
   std::set<Symbol> batch, time;
   FedSizes(const ir::Graph& graph, const FeedPlan& plan) {
@@ -80,13 +80,14 @@ struct FedSizes {
   }
 };
 
-// By axis of what is written but the batch's: how much of it is each row's.
+// By axis of the written value, without the batch axis: what determines each row's part of it.
 struct AxisOwner {
-  std::string lengths;  // a feed that holds it; empty: none
-  std::string steps;    // else a feed that has as many steps; empty: all of the axis is every row's
+  std::string lengths;  // a feed that contains the length; may be empty
+  std::string steps;    // otherwise, a feed with as many steps; empty: each row has the whole axis
 };
 
-// `shape`: of what is written. Where a sequence has a length of its own in each step of another, all of its axis.
+// `shape`: that of the written value. A sequence within each step of another has several lengths per row, so it gets the whole
+// axis.
 std::vector<AxisOwner> axis_owners(const ir::Graph& graph, const FeedPlan& plan, const Shape& shape) {
   std::vector<AxisOwner> owners(shape.empty() ? 0 : shape.size() - 1);
   for (std::size_t axis = 0; axis < owners.size(); ++axis) {
@@ -104,7 +105,7 @@ std::vector<AxisOwner> axis_owners(const ir::Graph& graph, const FeedPlan& plan,
   return owners;
 }
 
-// `value` with the batch's axis last, wherever it is; ir::kNone where it has none.
+// `value` with the batch axis moved to the end; ir::kNone if it has none.
 ir::ValueId with_batch_last(ir::Graph& graph, ir::ValueId value, const FedSizes& sizes) {
   const Shape& shape = graph.type(value).shape;
   std::vector<std::int64_t> order;
@@ -125,7 +126,7 @@ ir::ValueId with_batch_last(ir::Graph& graph, ir::ValueId value, const FedSizes&
   return builder.op("transpose", {value}, {{"permutation", order}});
 }
 
-// Adds the expression over outputs as an output with the batch on its last axis.
+// Adds the expression over outputs as an output with the batch axis last.
 void add_written(ir::Graph& graph, const FeedPlan& plan, const InferSpec& mode, std::vector<Diagnostic>& problems) {
   const std::size_t before = problems.size();
   const ir::ValueId value = add_expression(graph, mode.from, "infer", {.field = "from", .code = "E0417 bad-infer"}, problems);
@@ -133,13 +134,13 @@ void add_written(ir::Graph& graph, const FeedPlan& plan, const InferSpec& mode, 
   const ir::TensorType type = graph.type(value);
   const Location at = mode.from.at(0, mode.from.text.size());
   const FedSizes sizes(graph, plan);
-  if (sizes.batch.empty()) return;  // nothing is fed: check_feeds reports that
+  if (sizes.batch.empty()) return;  // nothing is fed, which check_feeds reports
   const ir::ValueId written = with_batch_last(graph, value, sizes);
   if (written == ir::kNone) {
     problems.push_back({Severity::kError,
                         "E0417 bad-infer",
                         at,
-                        fmt::format("infer '{}': `from` is {}, which has nothing for each example: none of its axes is '{}'",
+                        fmt::format("infer '{}': `from` is {}, which has no value for each example: none of its axes is '{}'",
                                     mode.name, type.str(), sizes.batch.begin()->name()),
                         {}});
     return;
@@ -151,14 +152,15 @@ void add_written(ir::Graph& graph, const FeedPlan& plan, const InferSpec& mode, 
       !owners.empty() && owners[0].lengths.empty() && owners[0].steps.empty()) {
     const std::vector<Symbol> made_of = shape[0].symbols();
     if (std::any_of(made_of.begin(), made_of.end(), [&](Symbol s) { return sizes.time.count(s) != 0; })) {
-      problems.push_back({Severity::kError,
-                          "E0417 bad-infer",
-                          at,
-                          fmt::format("infer '{}': `from` is {}, and nothing tells how much of '{}' is an example's own and "
-                                      "not padding",
-                                      mode.name, type.str(), shape[0].str()),
-                          {"help: a size counts each example's own steps where a sequence that is fed has it, or an input with "
-                           "`lengths_of` tells it"}});
+      problems.push_back(
+          {Severity::kError,
+           "E0417 bad-infer",
+           at,
+           fmt::format(
+               "infer '{}': `from` is {}, and nothing determines how much of '{}' belongs to an example and not padding",
+               mode.name, type.str(), shape[0].str()),
+           {"help: a size means each example's own number of steps if a fed sequence has it, or if an input with `lengths_of` "
+            "provides it"}});
       return;
     }
   }
@@ -179,7 +181,7 @@ RowSizes row_sizes(const Shape& shape, const std::vector<AxisOwner>& owners, con
   return sizes;
 }
 
-// How the block's numbers are written, and whether as JSON.
+// How the block writes numbers, and whether as JSON.
 struct Writing {
   WriteAs write = WriteAs::kNumbers;
   bool json = false;
@@ -190,18 +192,18 @@ Writing writing_of(const InferSpec& mode, const ir::TensorType& type, bool json)
   return {entries ? WriteAs::kText : WriteAs::kNumbers, true};
 }
 
-// Texts of numbers that a network computes for batches of lines.
+// Produces texts from the numbers that a network computes for batches of lines.
 class NumberAnswerer : public Answerer {
  public:
   struct Spec {
-    std::vector<std::string> fed, fetches;  // of the program; what is written as text is the first that is fetched
+    std::vector<std::string> fed, fetches;  // of the program; the first fetch is written as text
     bool has_text = false;
-    Shape shape;  // of that
+    Shape shape;  // shape of that fetch
     std::vector<AxisOwner> owners;
     Writing writing;
     const Vocabulary* vocabulary = nullptr;
   };
-  // `file`: for what is fetched besides, by batch; null: none.
+  // `file`: for the other fetches, by batch; may be null.
   NumberAnswerer(Spec spec, Executable executable, FetchFile* file)
       : spec_(std::move(spec)), executable_(std::move(executable)), file_(file) {}
 
@@ -213,8 +215,8 @@ class NumberAnswerer : public Answerer {
   Answers answer(const InferenceBatch& batch) override {
     std::vector<Tensor> fetched(spec_.fetches.size());
     if (batch.batch.rows > 0) {
-      clear_states(executable_.program(), executable_.variables());  // lines know nothing of one another
-      Feeds feeds;                                                   // not those that are for writing alone
+      clear_states(executable_.program(), executable_.variables());  // lines are independent
+      Feeds feeds;                                                   // without the feeds that only determine what is written
       for (const std::string& name : spec_.fed) feeds[name] = batch.batch.feeds.at(name);
       with_lines(batch, [&] { fetched = executable_.run(feeds); });
       for (std::size_t i = spec_.has_text ? 1 : 0; i < fetched.size(); ++i) file_->add(number_, spec_.fetches[i], fetched[i]);
@@ -230,7 +232,7 @@ class NumberAnswerer : public Answerer {
   const Spec spec_;
   Executable executable_;
   FetchFile* const file_;
-  std::int64_t number_ = 0;  // of the batch
+  std::int64_t number_ = 0;  // number of the batch
 };
 
 }  // namespace
@@ -243,7 +245,7 @@ void take_limit(ReadingOptions& reading, const InferSpec& mode) {
 
 void BadLines::read_with(ReadingOptions& reading) {
   if (stop_) return;
-  // Neither a line of a million bytes nor what is no text is shown.
+  // The line is not shown, since it may have a million bytes or not be text.
   reading.bad_line = [this](const Diagnostic& bad) {
     ++number_;
     std::cerr << fmt::format("{}: warning[{}]: {}; the line comes out empty", bad.at.str(), bad.code, bad.text) << std::endl;
@@ -299,7 +301,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   ReadingOptions reading;
   reading.read = mode != nullptr ? mode->read : network.job.data.format;
   reading.rows = options.rows;
-  if (options.fetch_file.empty()) reading.ahead = options.ahead;  // what is fetched stands there by batch
+  if (options.fetch_file.empty()) reading.ahead = options.ahead;  // the file lists fetches by batch
   if (mode != nullptr) take_limit(reading, *mode);
   BadLines bad_lines(options.stop_at_bad_lines);
   bad_lines.read_with(reading);

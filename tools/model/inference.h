@@ -1,4 +1,4 @@
-// A trained model on lines of text: what is read and written stands in the job's infer block.
+// Runs a trained model on lines of text. The job's infer block says what is read and written.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,29 @@
 
 namespace graphrun {
 
-// Of an infer block that generates; what is absent is as the job says.
+// Options for an infer block that generates; absent ones are as in the job.
 struct GenerateOptions {
-  std::int64_t beam = 0, n_best = 0;  // 0: as the job says
-  std::string prefix, force;          // files with a text for each line: its words begin so; they are these
-  std::string alignments;             // the file that links go to, a line for each line that is written
-  bool json = false;                  // an object for each line, also of a block that generates nothing
+  std::int64_t beam = 0, n_best = 0;  // 0: as in the job
+  std::string prefix, force;          // files with a text for each line: the beginning of its words; all of its words
+  std::string alignments;             // the file for links, with a line for each written line
+  bool all_words = false;             // without the block's shortlist
+  bool json = false;                  // an object for each line, also for a block that does not generate
   std::optional<double> temperature;
   std::optional<std::int64_t> top_k;
   std::optional<std::uint64_t> seed;
 
-  // Whether they say how words are searched for or drawn.
+  // Whether they affect the search or sampling of words.
   bool searches() const { return beam > 0 || n_best > 0 || temperature || top_k || seed; }
-  // Whether they say anything that only words that are made can have.
-  bool of_words() const { return searches() || !prefix.empty() || !force.empty() || !alignments.empty(); }
+  // Whether any of them applies only to generated words.
+  bool of_words() const { return searches() || all_words || !prefix.empty() || !force.empty() || !alignments.empty(); }
 };
 
-// Lines that are no text. Each comes out empty, with a warning on stderr; or the first ends the run.
+// Lines that are not text. Each gives an empty line, with a warning on stderr; or the first one ends the run.
 class BadLines {
  public:
   explicit BadLines(bool stop) : stop_(stop) {}
-  void read_with(ReadingOptions& reading);  // which must not outlive it
-  void tell_total() const;                  // on stderr, where there were any
+  void read_with(ReadingOptions& reading);  // `reading` must not outlive it
+  void tell_total() const;                  // prints the total to stderr, if there were any
 
  private:
   const bool stop_;
@@ -43,30 +44,29 @@ class BadLines {
 };
 
 struct InferOptions {
-  std::string mode;  // an infer block by name; empty: the first
+  std::string mode;  // name of an infer block; empty: the first
   GenerateOptions generate;
-  std::int64_t rows = 0;                             // lines that share a batch, at most; 0: the job's
+  std::int64_t rows = 0;                             // the most lines in a batch; 0: as in the job
   std::int64_t ahead = InferenceReader::kReadAhead;  // see ReadingOptions
-  std::vector<std::string> fetches;                  // tensors anywhere in the graph, by name
+  std::vector<std::string> fetches;                  // names of tensors anywhere in the graph
   bool stop_at_bad_lines = false;                    // see BadLines
-  bool from_stdin = false;                           // where the lines come from
+  bool from_stdin = false;                           // the source of the lines
   std::string fetch_file;                            // where they go, a safetensors file: "0/NAME" of the first batch
   const Device* device = &cpu_device();
-  WeightForm weights = WeightForm::kFloat32;  // without an infer block, which says so itself
+  WeightForm weights = WeightForm::kFloat32;  // used if there is no infer block, which has its own setting
 };
 
-// How long a line the infer block lets in; warnings of longer ones go to stderr.
+// Sets the longest line that the infer block allows; warnings about longer ones go to stderr.
 void take_limit(ReadingOptions& reading, const InferSpec& mode);
 
-// What every infer block of a job says of its graph: names, ops, type, the scan that generates, the symbols it begins and ends
-// with. `graph`: in inference. Throws UserError (kInvalidGraph, E0417 and those of cut_for_generation) with all that does not
-// fit, each at its place in the job.
+// Checks every infer block of a job against its graph (in inference): names, ops, type, the scan that generates, the begin and
+// end symbols. Throws UserError (kInvalidGraph: E0417, and errors of cut_for_generation) with all mistakes and their locations
+// in the job.
 void check_infer(const ir::Graph& graph, const Network& network);
 
-// One line out for each line in, in their order, flushed to stdout before more is read. Without an infer block
-// only `fetches` are had and nothing is written. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph) E0417 what
-// `from` says does not fit the graph, E0421; (kBadData) whatever is wrong with a line, BadLines aside, after all before it
-// were answered.
+// Writes one line for each line read, in order, flushed to stdout before more is read. Without an infer block, only computes
+// `fetches` and writes nothing. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph) E0417 if `from` does not fit the
+// graph, E0421; (kBadData) for an error in a line, except BadLines, after answering all lines before it.
 void infer(const Network& network, const Parameters& parameters, std::unique_ptr<LineReader> lines,
            const InferOptions& options);
 

@@ -13,7 +13,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kMostShown = 40;  // bytes of an entry in a message
+constexpr std::size_t kMostShown = 40;  // bytes of an entry shown in a message
 
 std::string shown(const std::string& entry) {
   return entry.size() <= kMostShown ? "'" + entry + "'" : fmt::format("an entry of {} bytes", entry.size());
@@ -23,7 +23,7 @@ std::string shown(const std::string& entry) {
   throw UserError(ExitCode::kInvalidGraph, {{Severity::kError, std::move(code), load.at, std::move(text), std::move(notes)}});
 }
 
-// How two vocabularies of a field differ; empty: they don't.
+// The difference between two vocabularies of a field; "" if they are equal.
 std::string difference(const Vocabulary& a, const Vocabulary& b) {
   if (a.size() != b.size()) return fmt::format("{} entries and {}", a.size(), b.size());
   const auto [x, y] = std::mismatch(a.entries().begin(), a.entries().end(), b.entries().begin());
@@ -94,8 +94,8 @@ namespace {
 
 std::string parent_of(const std::string& name) { return name.substr(0, name.rfind('.') + 1); }
 
-// A loaded model may have parts that the graph lacks, a translator's decoder beside its encoder; but parameters of a part that
-// the graph has, and has others in, are of another graph.
+// A loaded model may have parts that the graph lacks, such as a translator's decoder. But if the graph has a part with other
+// parameters, the model belongs to another graph.
 void check_parameters(const Network& network, const Parameters& loaded) {
   std::set<std::string> known, parts;
   for (const bool training : {false, true}) {
@@ -125,25 +125,25 @@ void check_parameters(const Network& network, const Parameters& loaded) {
       surplus.resize(kMostListed);
       surplus.push_back(fmt::format("note: and {} more", more));
     }
-    surplus.push_back(fmt::format("help: '{}' says which graph and args are the model's", ModelLayout{load.folder}.job()));
+    surplus.push_back(fmt::format("help: '{}' has the model's graph and args", ModelLayout{load.folder}.job()));
     refuse("E0668 unlike-models", load, fmt::format("the model in '{}' is of another graph than the job's", load.folder),
            std::move(surplus));
   }
 }
 
-// Parts of the graph that hold parameters and that no model was loaded for.
+// Reports parts of the graph with parameters for which no model was loaded.
 void check_all_loaded(const Network& network, const ir::Graph& graph, const Parameters& loaded) {
   for (const ir::Variable& v : graph.variables) {
     const std::string& name = graph.value(v.value).name;
     if (v.kind != ir::Variable::Kind::kParameter || loaded.tensors.count(name) != 0) continue;
     const auto is_of = [&](const LoadSpec& load) { return load.path.empty() || name.starts_with(load.path + "."); };
-    if (std::any_of(network.job.load.begin(), network.job.load.end(), is_of)) continue;  // of a model that lacks it
+    if (std::any_of(network.job.load.begin(), network.job.load.end(), is_of)) continue;  // the loaded model lacks it
     refuse("E0668 unlike-models", network.job.load.back(), fmt::format("no model is loaded for '{}'", name),
            {"help: load: \"members.0 = DIR, members.1 = DIR\" names a model for each part of the graph that is one"});
   }
 }
 
-// What may be set of a trained model: how it is used.
+// Checks that settings for a trained model only concern its use.
 void check_settings_of_model(const ModelLayout& layout, const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) {
     const std::string name = setting.substr(0, setting.find_first_of(".="));
@@ -166,18 +166,19 @@ Model open_model(const std::string& path, const std::vector<std::string>& settin
   }
   LoadedJob job = load_job(path, settings);
   if (job.load.empty()) {
-    throw UsageError("'" + path +
-                     "' loads no model, and is none: graphrun train makes one of a job, infer { load: \"DIR\" } loads it");
+    throw UsageError(
+        "'" + path +
+        "' is not a model and loads none: graphrun train makes a model from a job, infer { load: \"DIR\" } loads it");
   }
   Model model{build_network(std::move(job)), {}};
   const ir::Graph graph = model.network.graph(false);
-  std::vector<Diagnostic> of_training;  // whose feeds may be others
+  std::vector<Diagnostic> of_training;  // training may have other feeds
   check_network(graph, graph, model.network, of_training);
   model.parameters = loaded_parameters(model.network.job);
   check_parameters(model.network, model.parameters);
   check_all_loaded(model.network, graph, model.parameters);
   Variables unused;
-  set_parameters(compile(graph, {}), model.parameters, unused);  // a mismatch is reported before anything is read
+  set_parameters(compile(graph, {}), model.parameters, unused);  // reports a mismatch before any input is read
   return model;
 }
 

@@ -11,10 +11,10 @@ namespace graphrun {
 
 class Mean {
  public:
-  // Throws UserError (kBadData, E0668) where names or sizes are not those of the first; `where` names the file.
+  // Throws UserError (kBadData, E0668) if names or sizes differ from those of the first; `where` names the file.
   void add(const NamedTensors& parameters, const std::string& where);
   std::int64_t count() const { return count_; }
-  // Summed in float64 in the order of adding. Of the first one's types.
+  // Summed in float64, in the order of adding; with the types of the first.
   NamedTensors result() const;
 
  private:

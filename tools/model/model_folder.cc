@@ -18,11 +18,11 @@
 namespace graphrun {
 namespace {
 
-constexpr std::uint64_t kLargestText = std::uint64_t{1} << 30;  // bytes of a file of the folder
+constexpr std::uint64_t kLargestText = std::uint64_t{1} << 30;  // largest file of the folder, in bytes
 constexpr std::size_t kMostListed = 20;
 const std::string kFormat = "graphrun model";
 
-// Writes files and remembers what they were.
+// Writes files and records their sizes and hashes.
 class Writer {
  public:
   explicit Writer(const ModelLayout& layout) : layout_(layout) {}
@@ -48,7 +48,7 @@ class Writer {
       {"help: copy the folder anew, whole and as it was written; another use of a model is what --set and `load` are for"});
 }
 
-// The first by name of the models in a folder, as training with several seeds leaves them; "" where there are none.
+// The first model, by name, in a folder of several, such as training with several seeds writes; "" if there is none.
 std::string model_inside(const std::string& folder) {
   std::error_code error;
   std::string first;
@@ -59,7 +59,7 @@ std::string model_inside(const std::string& folder) {
   return first;
 }
 
-// Holds every file against the manifest, which it gives.
+// Checks every file against the manifest, and returns the manifest.
 ListedFiles checked_files(const ModelLayout& layout) {
   const RefuseManifest refuse = [&](const std::string& why) { damaged(layout, why); };
   if (!is_there(layout.manifest())) {
@@ -90,13 +90,14 @@ void check_listed(const ModelLayout& layout, const ListedFiles& files, const std
   if (files.count(name) == 0) damaged(layout, fmt::format("manifest.json does not list {}", name));
 }
 
-// Whether the folder has a file that not every folder has.
+// Whether the folder has an optional file.
 bool has_listed(const ModelLayout& layout, const ListedFiles& files, const std::string& name) {
   if (is_there(layout.path(name))) check_listed(layout, files, name);
   return files.count(name) != 0;
 }
 
-// The graphs, by their paths in the folder `graphs`. One that was added there could be read in the place of another.
+// The listed graphs, by their paths in the folder `graphs`. A file that was added there could otherwise be read in place of
+// another.
 std::set<std::string> listed_graphs(const ModelLayout& layout, const ListedFiles& files) {
   const std::string folder = "graphs/";
   std::set<std::string> graphs;
@@ -117,7 +118,7 @@ std::set<std::string> listed_graphs(const ModelLayout& layout, const ListedFiles
   return graphs;
 }
 
-// What paths mean that do not mean themselves. A folder without such has no file.
+// The meanings of paths that do not mean themselves; a folder without such paths has no file for them.
 PathMeanings read_meanings(const ModelLayout& layout, const ListedFiles& files) {
   const std::string path = layout.path(ModelLayout::meanings_name());
   if (!has_listed(layout, files, ModelLayout::meanings_name())) return {};
@@ -128,7 +129,7 @@ PathMeanings read_meanings(const ModelLayout& layout, const ListedFiles& files) 
   }
 }
 
-// The model that a vocabulary's pieces are of.
+// Reads the subword model of a vocabulary.
 void take_subwords(const ModelLayout& layout, const ListedFiles& files, const FieldSpec& field, Vocabulary& vocabulary) {
   const std::string name = ModelLayout::subwords_name(field.name);
   if (!has_listed(layout, files, name)) {
@@ -147,12 +148,12 @@ void take_subwords(const ModelLayout& layout, const ListedFiles& files, const Fi
   vocabulary.set_form({true, "", std::move(subwords)});
 }
 
-// Adds what the reports' feeds lack to `problems`.
+// Binds feeds and reports; adds mistakes to `problems`.
 void bind(Network& network, std::vector<Diagnostic>& problems) {
   network.job.plan->bind(network.vocabularies);
-  std::vector<Diagnostic> said;  // when the job was read
+  std::vector<Diagnostic> said;  // reported when the job was read
   network.report = std::make_unique<Report>(network.job.report, said);
-  if (!network.job.plan->sound()) return;  // which entries a feed has is not known then
+  if (!network.job.plan->sound()) return;  // the entries of a feed are then unknown
   try {
     network.report->bind([&](const std::string& name) -> const Vocabulary* {
       const FeedPlan::Feed* feed = network.job.plan->feed(name);
@@ -172,8 +173,8 @@ void bind(Network& network) {
 
 }  // namespace
 
-void write_model(const ModelLayout& layout, const std::string& job, const GraphSources& graphs,
-                 const Vocabularies& vocabularies, const std::string& data, const std::string& expanded) {
+void write_model(const ModelLayout& layout, const LoadedJob& job, const GraphSources& graphs, const Vocabularies& vocabularies,
+                 const std::string& data, const std::string& expanded) {
   Writer writer(layout);
   for (const SourceFile& graph : graphs.files) writer.write("graphs/" + graph.path, graph.text);
   if (!graphs.meanings.empty()) {
@@ -184,7 +185,13 @@ void write_model(const ModelLayout& layout, const std::string& job, const GraphS
     const Subwords* const subwords = vocabulary.form().subwords.get();
     if (subwords != nullptr) writer.write(ModelLayout::subwords_name(field), subwords->bytes());
   }
-  writer.write("job.pbtxt", job);
+  std::map<std::string, std::string> tables;  // as the job in the folder names them
+  for (const InferSpec& infer : job.infer) {
+    if (!infer.generate || !infer.generate->shortlist) continue;
+    tables[infer.name] = ModelLayout::table_name(infer.name);
+    writer.write(tables[infer.name], read_file(infer.generate->shortlist->table, kLargestText));
+  }
+  writer.write("job.pbtxt", dump_job(job, true, tables));
   writer.write("data.json", data);
   writer.write("graph.txt", expanded);
   writer.finish();
@@ -233,12 +240,18 @@ Network build_network(LoadedJob job, std::optional<ReadExamples>* training) {
 Network read_network(const ModelLayout& layout, const std::vector<std::string>& settings) {
   const ListedFiles files = checked_files(layout);
   check_listed(layout, files, "job.pbtxt");
-  has_listed(layout, files, "data.json");  // read when a run is resumed
+  has_listed(layout, files, "data.json");  // it is read when a run is resumed
   Network network;
   network.job = load_job(layout.job(), settings);
   network.graphs_root = layout.graphs();
   network.kept = read_meanings(layout, files);
   network.kept_files = listed_graphs(layout, files);
+  for (const InferSpec& infer : network.job.infer) {
+    const std::string name = ModelLayout::table_name(infer.name);
+    if (infer.generate && infer.generate->shortlist && infer.generate->shortlist->table == layout.path(name)) {
+      check_listed(layout, files, name);
+    }
+  }
   for (const FieldSpec& field : network.job.data.fields) {
     if (field.numbers) continue;
     const std::string name = ModelLayout::vocabulary_name(field.name), path = layout.path(name);
@@ -285,7 +298,8 @@ void set_parameters(const Program& program, const Parameters& parameters, Variab
       variables.set(v.name, it->second.dtype() == v.dtype ? it->second : it->second.converted(v.dtype));
     }
   }
-  // Parameters of training alone are no mistake, but where others are, they tell what the file belongs to.
+  // Parameters that only training uses are not a mistake; but if others are missing, these show to which graph the file
+  // belongs.
   for (const auto& [name, tensor] : parameters.tensors) {
     const auto has_name = [&name = name](const VariableSpec& v) { return v.name == name; };
     if (problems.empty() || std::any_of(program.variables.begin(), program.variables.end(), has_name)) continue;

@@ -15,8 +15,8 @@
 namespace graphrun {
 namespace {
 
-// A setting of `train` that is a scalar of the graph: an output, or an expression, whose nodes are added. ir::kNone: there is
-// none.
+// Checks a setting of `train` that must be a scalar of the graph: an output, or an expression, whose nodes are added. Returns
+// ir::kNone if there is none.
 ir::ValueId check_scalar(ir::Graph& graph, const LoadedJob& job, const char* field, bool floats_alone,
                          std::vector<Diagnostic>& found) {
   const ir::SourceText text = inside(job.places, "train").text(field);
@@ -38,12 +38,12 @@ ir::ValueId check_scalar(ir::Graph& graph, const LoadedJob& job, const char* fie
   return value;
 }
 
-// Which inputs of the network its feeds reach.
+// Determines which inputs of the network are needed, and checks their feeds.
 class Feeding {
  public:
   Feeding(const FeedPlan& plan, Format format) : plan_(plan), stream_(format == Format::kStream) {}
 
-  // These values are computed of this graph.
+  // Marks the inputs that these values depend on.
   void need(ir::Graph graph, const std::vector<ir::ValueId>& values) {
     graph.outputs.clear();
     for (const ir::ValueId value : values) {
@@ -53,7 +53,7 @@ class Feeding {
     const ir::Graph needed = drop_unneeded(std::move(graph));
     need_inputs(needed);
   }
-  // All inputs of this graph but one are read.
+  // Marks all inputs of this graph except one.
   void need_inputs(const ir::Graph& graph, const std::string& but = {}) {
     for (const ir::Input& input : graph.inputs) {
       const ir::Value& value = graph.value(input.value);
@@ -72,7 +72,7 @@ class Feeding {
     }
   }
 
-  // `inputs`: all that the network has. `read`: what reports name.
+  // `inputs`: all inputs of the network. `read`: names that reports use.
   void warn(const std::set<std::string>& inputs, const std::set<std::string>& read, std::vector<Diagnostic>& warnings) const {
     std::vector<std::string> open;
     for (const std::string& input : inputs) {
@@ -116,7 +116,7 @@ class Feeding {
                         "`split` gives a field its sequence axes, x[0] and length(x) take one away");
   }
 
-  // A shape may fix the sizes of an example's axes, which are checked when data is read, but not those of a batch or a window.
+  // A shape may fix the sizes of an example's axes, which are checked when data is read, but not those of a batch or window.
   void check_sizes(const FeedPlan::Feed& feed, const ir::TensorType& type, std::vector<Diagnostic>& found) const {
     const auto refuse = [&](const Dim& size, const char* axis, const char* why) {
       Problems(found).add(
@@ -155,7 +155,7 @@ void check_feeds(const Network& network, const ir::Graph& training, const ir::Gr
             cut_for_generation(inference, {mode.generate->scan, mode.generate->feed, mode.generate->score, {}});
         feeding.need_inputs(cut.prologue, cut.rows_input);
       } catch (const UserError&) {
-        // Said by check_infer.
+        // Reported by check_infer.
       }
     }
     if (mode.from.text.empty()) continue;
@@ -168,7 +168,7 @@ void check_feeds(const Network& network, const ir::Graph& training, const ir::Gr
   feeding.warn(inputs, read, warnings);
 }
 
-// What named measures read are numbers of labels, and lengths.
+// Named measures must read numbers of labels, and lengths.
 void check_labels(const Network& network, const ir::Graph& inference, std::vector<Diagnostic>& found) {
   for (const NameUse& use : network.report->labels()) {
     const ir::Output* const output = inference.output(use.name);
@@ -177,7 +177,7 @@ void check_labels(const Network& network, const ir::Graph& inference, std::vecto
                                            : feed != nullptr && feed->sound && feed->numbers;
     if (!numbers) continue;
     Problems(found).add("E0414 bad-report", use.at, fmt::format("'{}' is FLOAT; expected numbers of labels, INT32", use.name),
-                        "mean(abs(gold - found)) and mean((gold - found) ** 2) tell how far numbers are off");
+                        "mean(abs(gold - found)) and mean((gold - found) ** 2) measure how far numbers are off");
   }
 }
 
@@ -190,7 +190,7 @@ void check_states(const ir::Graph& graph, const LoadedJob& job, Problems& proble
   if (states.empty()) return;
   problems.add("E0426 states-without-stream", job.places.location("graph"),
                fmt::format("the states of the graph ({}) live from batch to batch, but the data is no STREAM", states),
-               "in a graph that calls this one, begin: … says where they come from");
+               "in a graph that calls this one, begin: … sets their initial values");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace graphrun {
 namespace {
 
-// Four decimals, or four figures of what is large or small.
+// Four decimals, or four significant digits for large and small numbers.
 std::string number_text(double value) {
   const double magnitude = std::abs(value);
   return magnitude >= 1e6 || (magnitude > 0 && magnitude < 1e-3) ? fmt::format("{:.4g}", value) : fmt::format("{:.4f}", value);

@@ -14,7 +14,7 @@ namespace graphrun {
 
 namespace {
 
-// The fields that stand in these feeds, by their places in the job; those that are no sequences left out.
+// The fields that these feeds use, by index in the job, without those that are not sequences.
 std::vector<std::size_t> fields_read(const LoadedJob& job, const std::vector<std::string>& feeds) {
   const std::set<std::string> names = fields_of(*job.plan, choose_feeds(*job.plan, feeds));
   std::vector<std::size_t> fields;
@@ -28,16 +28,24 @@ std::vector<std::size_t> fields_read(const LoadedJob& job, const std::vector<std
 }  // namespace
 
 Writings::Writings(ir::Graph graph, const Network& network, const Device& device)
-    : graph_(std::move(graph)), network_(network), device_(device) {}
+    : graph_(std::move(graph)), network_(network), device_(device) {
+  // What is wrong with a shortlist's table is told before the first evaluation, which may be hours away.
+  for (TextMeasure* measure : network_.report->texts()) {
+    const InferSpec& mode = *network_.job.infer_named(measure->mode().name);
+    if (mode.generate && mode.generate->shortlist && generators_[mode.name].empty()) add_generator(mode);
+  }
+}
 
 Writings::~Writings() = default;
 
+void Writings::add_generator(const InferSpec& mode) {
+  generators_[mode.name].push_back(std::make_unique<Generator>(graph_, network_, mode, GeneratorOptions{{}, false, &device_}));
+}
+
 const std::vector<std::unique_ptr<Generator>>& Writings::generators(const InferSpec& mode, const Variables& parameters) {
   std::vector<std::unique_ptr<Generator>>& made = generators_[mode.name];
-  if (made.empty()) {
-    made.push_back(std::make_unique<Generator>(graph_, network_, mode, GeneratorOptions{{}, false, &device_}));
-    while (made.front()->can_share() && static_cast<int>(made.size()) < threads()) made.push_back(made.front()->share());
-  }
+  if (made.empty()) add_generator(mode);
+  while (made.front()->can_share() && static_cast<int>(made.size()) < threads()) made.push_back(made.front()->share());
   made.front()->take(parameters);
   return made;
 }
@@ -49,7 +57,7 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
   const Vocabulary& vocabulary = network_.vocabularies.at(spec.field);
   BatchOptions options;
   options.feeds = making.front()->feeds();
-  options.longest = spec.longest;  // as graphrun infer reads
+  options.longest = spec.longest;  // like graphrun infer
   BatchSource source(network_.job.data, *network_.job.plan, set, options);
   lines.assign(static_cast<std::size_t>(set.size()), "");
   const std::vector<std::size_t> read = fields_read(network_.job, options.feeds);
@@ -57,7 +65,7 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
     return spec.refuse_longer && spec.longest > 0 &&
            std::any_of(read.begin(), read.end(), [&](std::size_t field) { return set.steps(field, example) > spec.longest; });
   };
-  std::mutex lock;  // for the source and what tells to stop
+  std::mutex lock;  // protects the source and `stop`
   bool stopped = false;
   const auto next = [&]() -> std::optional<Batch> {
     const std::lock_guard<std::mutex> guard(lock);
@@ -76,13 +84,13 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
       }
     }
   });
-  generators_[mode].resize(1);  // the memory that the others work in is for training again
+  generators_[mode].resize(1);  // frees the memory of the other generators for training
   return !stopped;
 }
 
 bool Writings::add(const Dataset& set, const Variables& parameters, const std::function<bool()>& stop) {
   samples_.clear();
-  std::map<std::string, std::vector<std::string>> written, compared;  // by mode: its lines, the fields of its references
+  std::map<std::string, std::vector<std::string>> written, compared;  // by mode: its lines; the fields of its references
   for (TextMeasure* measure : network_.report->texts()) {
     const std::string& mode = measure->mode().name;
     std::vector<std::string>& lines = written[mode];

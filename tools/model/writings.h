@@ -1,4 +1,4 @@
-// What a network's infer blocks write for a data set, for the reports that compare it with the data's own text.
+// What a network's infer blocks write for a data set, for reports that compare it with text of the data.
 #pragma once
 
 #include <functional>
@@ -18,23 +18,23 @@ class Generator;
 
 class Writings {
  public:
-  // `graph`: the network in inference, which is kept. `network` must outlive it.
+  // `graph`: the network in inference. `network` must outlive it.
   Writings(ir::Graph graph, const Network& network, const Device& device);
   ~Writings();
 
-  // Whether any report reads some.
+  // Whether any report reads such text.
   bool wanted() const { return !network_.report->texts().empty(); }
-  // Hands each such report a line and its reference for every example. `set` was read with the report's text_fields().
-  // False where `stop` said so between two batches.
+  // Passes each such report a line and its reference for every example. `set` was read with the report's text_fields(). False
+  // if `stop` returned true between two batches.
   bool add(const Dataset& set, const Variables& parameters, const std::function<bool()>& stop);
-  // Of the last add(), the first so many examples (train.validate.samples): what went in, what came out, what was expected.
+  // The first train.validate.samples examples of the last add(): input, output and reference.
   const std::vector<std::string>& samples() const { return samples_; }
 
  private:
-  // The generators of a mode with these parameters, one for each thread that may have batches of its own; made where they are
-  // first needed.
+  void add_generator(const InferSpec& mode);
+  // The generators of a mode with these parameters, one for each thread that may have batches of its own; created on first use.
   const std::vector<std::unique_ptr<Generator>>& generators(const InferSpec& mode, const Variables& parameters);
-  // The lines of all examples, by their numbers; false where it was stopped.
+  // Sets the lines of all examples, by number; false if it was stopped.
   bool write(const std::string& mode, const Dataset& set, const Variables& parameters, const std::function<bool()>& stop,
              std::vector<std::string>& lines);
   void show(const std::string& mode, const std::vector<std::string>& fields, const Dataset& set,

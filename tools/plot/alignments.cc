@@ -15,7 +15,7 @@ namespace graphrun {
 namespace {
 
 constexpr int kCell = 22, kLetter = 8, kMargin = 14, kTitle = 24;
-constexpr double kSlope = 0.72;  // of the units' names: sine and cosine of about 45 degrees
+constexpr double kSlope = 0.72;  // slope of the units' names: sine and cosine of about 45 degrees
 
 std::int64_t letters(const std::vector<std::string>& words) {
   std::size_t most = 0;
@@ -57,7 +57,7 @@ class Picture {
 
  private:
   const AlignedSentence& s_;
-  const int left_, top_;  // of the cells
+  const int left_, top_;  // corner of the cells
 };
 
 AlignedSentence parse_line(const std::string& text, const std::string& path, std::int64_t number) {

@@ -11,20 +11,20 @@
 namespace graphrun {
 namespace {
 
-// Colours that people with any kind of sight can tell apart (Okabe and Ito 2008); after the last the lines are dashed.
+// Colors that color-blind people can distinguish (Okabe and Ito 2008); after the last one, lines are dashed.
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"};
 constexpr std::size_t kColourCount = std::size(kColours);
 constexpr int kPanelWidth = 440, kPanelHeight = 270, kColumns = 2;
-constexpr int kLeft = 62, kRight = 14, kTop = 34, kBottom = 40;  // of a panel, around its axes
+constexpr int kLeft = 62, kRight = 14, kTop = 34, kBottom = 40;  // margins of a panel around its axes
 constexpr int kLegendLine = 20, kEdge = 12;
-constexpr std::size_t kMostMarkers = 60;  // points of a curve that are marked
+constexpr std::size_t kMostMarkers = 60;  // marked points of a curve
 
 std::string stroke_of(std::size_t run) {
   const std::string dashes = run < kColourCount ? "" : fmt::format(" stroke-dasharray=\"{} 3\"", 2 + 3 * (run / kColourCount));
   return fmt::format("stroke=\"{}\"{}", kColours[run % kColourCount], dashes);
 }
 
-// As many decimals as tell neighbours apart; thousands as k, millions as M.
+// With enough decimals to distinguish adjacent ticks; thousands as k, millions as M.
 std::string tick_text(double value, double step) {
   const double size = std::max(std::abs(value), step);
   if (value == 0) return "0";
@@ -47,7 +47,7 @@ struct Range {
     high = any ? std::max(high, value) : value;
     any = true;
   }
-  // Some room on both sides; a constant has some too.
+  // Adds a margin on both sides, also for a constant.
   Range widened(double share) const {
     const double width = high > low ? (high - low) * share : std::max(std::abs(high) * 0.1, 1e-9);
     return {low - width, high + width, true};

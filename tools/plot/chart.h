@@ -1,4 +1,4 @@
-// Curves of runs as a picture: one panel for each figure, one colour for each run, as SVG.
+// Draws curves of runs as SVG: one panel for each figure, one color for each run.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace graphrun {
 // Steps of 1, 2 or 5 times a power of ten from `low` to `high`, about `count` of them.
 std::vector<double> nice_ticks(double low, double high, int count);
 
-// All curves that any of the runs has, in the order of the first that has them.
+// Draws all curves of all runs, in the order of the first run that has each.
 std::string draw_runs(const std::vector<RunCurves>& runs);
 
 }  // namespace graphrun

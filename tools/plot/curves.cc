@@ -27,7 +27,7 @@ class CurveReader {
  public:
   void add(const nlohmann::ordered_json& line) {
     const double step = line.at("step").get<double>();
-    const bool epoch = !line.contains("gradient_norm");  // a line for a whole epoch
+    const bool epoch = !line.contains("gradient_norm");  // a line about a whole epoch
     for (const auto& [key, value] : line.items()) {
       if (key == "step" || key == "epoch") continue;
       if (value.is_object()) {
@@ -52,7 +52,7 @@ class CurveReader {
 
  private:
   void point(const std::string& curve, double step, const nlohmann::ordered_json& value) {
-    if (!value.is_number()) return;  // what is not finite is null
+    if (!value.is_number()) return;  // null if it is not finite
     if (run_.curves.count(curve) == 0) run_.order.push_back(curve);
     run_.curves[curve].emplace_back(step, value.get<double>());
   }
@@ -67,10 +67,10 @@ RunCurves parse_metrics(const std::string& text, const std::string& path) {
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     const auto json = parse_ordered_json_or_discard(line);
-    if (json.is_discarded() && lines.eof()) break;  // a run that is under way has not yet written all of it
+    if (json.is_discarded() && lines.eof()) break;  // a run in progress has not written the whole line yet
     if (!json.is_object() || (json.contains("step") && !json["step"].is_number())) {
       Diagnostic d{
-          Severity::kError, "E0690 bad-metrics", {}, "the line is none of a run's metrics: expected a JSON object", {}};
+          Severity::kError, "E0690 bad-metrics", {}, "the line is not a line of a run's metrics: expected a JSON object", {}};
       d.at = {intern_file(path), number, 1};
       throw UserError(ExitCode::kBadData, {std::move(d)});
     }

@@ -1,4 +1,4 @@
-// The curves of training runs, out of their metrics.jsonl.
+// The curves of training runs, from their metrics.jsonl.
 #pragma once
 
 #include <map>
@@ -12,17 +12,17 @@ using Points = std::vector<std::pair<double, double>>;  // step and value, in th
 
 struct RunCurves {
   std::string name;
-  std::vector<std::string> order;  // of the curves, as the file has them first
+  std::vector<std::string> order;  // names of the curves, in the order of their first occurrence
   std::map<std::string, Points> curves;
 };
 
-// The curves of a model's folder: "loss", "gradient norm", "learning rate" and, of every report, "valid NAME". The loss is that
-// of the last steps, or of whole epochs where the run is too short for more than one such point. Throws UserError (kBadData):
-// E0501 where the folder has no metrics, E0690 at a line that is none of a run's.
-// The folder where it is a run's, else those in it that are. Throws UserError (kBadData, E0690) where there are none.
+// read_curves: the curves of a model's folder: "loss", "gradient norm", "learning rate" and, for every report, "valid NAME".
+// The loss is that of the last steps, or of whole epochs if the run is too short for more than one such point. Throws UserError
+// (kBadData): E0501 if the folder has no metrics, E0690 at an invalid line. runs_in: the folder itself if it is a run's,
+// otherwise the runs' folders in it. Throws UserError (kBadData, E0690) if there are none.
 std::vector<std::string> runs_in(const std::string& folder);
 RunCurves read_run(const std::string& folder);
-// The same of a text; `path` names it.
+// The same from a text; `path` names it in messages.
 RunCurves parse_metrics(const std::string& text, const std::string& path);
 
 }  // namespace graphrun

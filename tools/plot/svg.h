@@ -1,4 +1,4 @@
-// What the pictures share.
+// Shared by the pictures.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace graphrun {
 
-// A text within an SVG file.
+// Escapes a text for SVG.
 inline std::string escaped(std::string_view text) {
   std::string safe;
   for (const char c : text) {

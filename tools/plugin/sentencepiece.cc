@@ -79,9 +79,9 @@ bool train(const SentencePieceTraining* training, NextText next, void* from, Tak
   std::unordered_map<std::string, std::string> options = {
       {"model_type", training->kind},
       {"vocab_size", std::to_string(training->size)},
-      {"hard_vocab_limit", "false"},  // little text gives fewer pieces, which is no mistake
+      {"hard_vocab_limit", "false"},  // little text gives fewer pieces, which is not an error
       {"unk_id", "0"},
-      {"bos_id", "-1"},  // symbols before and after a text are feeds' business
+      {"bos_id", "-1"},  // feeds add begin and end symbols
       {"eos_id", "-1"},
       {"pad_id", "-1"},
       {"max_sentence_length", std::to_string(training->longest)},

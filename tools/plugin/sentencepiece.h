@@ -1,6 +1,6 @@
-// SentencePiece behind plain functions. Debian's library brings a protobuf of its own, whose symbols would be taken for those
-// of the one that the programs use: so it is no part of them, but of a module of its own that is loaded where subwords are
-// needed (tools/text/sentencepiece_module.h).
+// SentencePiece behind plain functions. Debian's library contains its own protobuf, whose symbols would clash with those of the
+// programs' protobuf. It is therefore in a separate module, which is loaded when subwords are needed
+// (tools/text/sentencepiece_module.h).
 #pragma once
 
 #include <cstddef>
@@ -12,30 +12,30 @@ namespace graphrun {
 
 extern "C" {
 
-// The next of some texts, which lives until the next call; null at the end. `from` is the caller's.
+// Returns the next text, which is valid until the next call; null at the end. `from` is the caller's context.
 using NextText = const char* (*)(void* from, std::size_t* size);
 
 struct SentencePieceTraining {
   const char* kind;      // "bpe" or "unigram"
-  std::int64_t size;     // pieces, the unknown one counted, at most
-  double coverage;       // of characters; 0: SentencePiece's own
-  int threads;           // part of what it finds
-  std::int64_t longest;  // bytes of a text, at most
+  std::int64_t size;     // the most pieces, including the unknown one
+  double coverage;       // character coverage; 0: SentencePiece's default
+  int threads;           // affects the result
+  std::int64_t longest;  // the most bytes of a text
 };
 
 struct SentencePieceCalls {
-  // A model to use; null where the bytes are none.
+  // Opens a model; null if the bytes are not a model.
   void* (*open)(const char* bytes, std::size_t size);
   void (*close)(void* model);
-  // Each piece that text may become, by number.
+  // Passes each piece that text may become, in the order of numbers.
   void (*entries)(void* model, TakeBytes take, void* to);
-  // The pieces of a text, in order. False where it fails.
+  // Passes the pieces of a text, in order. False on failure.
   bool (*cut)(void* model, const char* text, std::size_t size, TakeBytes take, void* to);
   // Whether text may become this piece.
   bool (*is_piece)(void* model, const char* piece, std::size_t size);
-  // The text of pieces. False where it fails.
+  // Passes the text of pieces. False on failure.
   bool (*join)(void* model, NextText next, void* from, TakeBytes take, void* to);
-  // A model's bytes; false, and why, where there is none.
+  // Passes a model's bytes; on failure, false and the reason.
   bool (*train)(const SentencePieceTraining* training, NextText next, void* from, TakeBytes take, void* to);
 };
 

@@ -3,12 +3,12 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kMostClasses = 256;  // of which a matrix is kept
+constexpr std::size_t kMostClasses = 256;  // the most classes for which a matrix is kept
 
 class Accuracy : public TagMeasure {
  public:
   explicit Accuracy(const ir::Expression& e) : TagMeasure(e, {}) {}
-  // Without labels, or with very many, only the share is known.
+  // Without labels, or with very many, only the accuracy is reported.
   void bind(const VocabularyOf& vocabulary) override {
     const Vocabulary* labels = vocabulary(names_[0].name);
     if (!labels || labels->entries().size() > kMostClasses) return;
@@ -68,7 +68,7 @@ class Accuracy : public TagMeasure {
   }
 
   std::vector<std::string> labels_;      // empty: no matrix
-  std::vector<std::int64_t> confusion_;  // gold times predicted
+  std::vector<std::int64_t> confusion_;  // gold by predicted
   std::int64_t correct_ = 0, all_ = 0;
 };
 

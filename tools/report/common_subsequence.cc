@@ -7,9 +7,10 @@ namespace {
 
 using Count = std::int32_t;
 
-// The walk goes by longest(i, j), the length of the longest one of a[i..] and b[j..], a table whose rows are computed from the
-// last to the first. Of a range of rows kKept are kept, spread evenly; a part between two of them is walked by computing it
-// anew, in the same way, until all of its rows can be kept. So every row is computed log(rows) / log(kKept) times.
+// The walk uses longest(i, j), the length of the longest common subsequence of a[i..] and b[j..]: a table whose rows are
+// computed from last to first. Out of a range of rows, kKept evenly spaced rows are kept. To walk the part between two of them,
+// it is computed again in the same way, until all of its rows can be kept. Every row is thus computed log(rows) / log(kKept)
+// times.
 class SubsequenceWalk {
  public:
   SubsequenceWalk(std::span<const std::int32_t> a, std::span<const std::int32_t> b) : a_(a), b_(b), common_(a.size()) {}
@@ -21,9 +22,9 @@ class SubsequenceWalk {
 
  private:
   static constexpr std::size_t kKept = 32;
-  using Row = std::vector<Count>;  // from column j_ at the time on
+  using Row = std::vector<Count>;  // from the current column j_ on
 
-  // From (begin, j_) until row `end` is reached, whose `below` is, or the last column.
+  // Walks from (begin, j_) to row `end`, whose values are `below`, or to the last column.
   void walk(std::size_t begin, std::size_t end, const Row& below) {
     const std::size_t step = (end - begin + kKept - 1) / kKept, first_column = j_;
     if (step == 0) return;
@@ -57,7 +58,7 @@ class SubsequenceWalk {
     }
   }
 
-  // Along row i until it is left for the next.
+  // Walks along row i until the next row.
   void walk_row(std::size_t i, std::size_t first_column, const Row& row, const Row& next) {
     for (; j_ < b_.size(); ++j_) {
       if (a_[i] == b_[j_]) {
@@ -77,7 +78,7 @@ class SubsequenceWalk {
 }  // namespace
 
 std::vector<bool> common_subsequence(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
-  // Equal beginnings and ends need no table.
+  // Common prefixes and suffixes need no table.
   const std::size_t most = std::min(a.size(), b.size());
   std::size_t begin = 0, end = 0;
   while (begin < most && a[begin] == b[begin]) ++begin;

@@ -3,7 +3,7 @@
 namespace graphrun {
 namespace {
 
-// The share of a batch's examples of which every element that counts is right.
+// The fraction of examples whose real elements are all correct.
 class ExactExamples : public TagMeasure {
  public:
   explicit ExactExamples(const ir::Expression& e) : TagMeasure(e, {}) {}

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ir::Expression::Kind;
 
-// An operation on numbers, by its op's name.
+// An operation on numbers, with the name of its op.
 struct Operation {
   const char* name;
   std::size_t operands;
@@ -48,7 +48,7 @@ const Operation* find_operation(const std::string& name) {
   return nullptr;
 }
 
-// What a name that is not known may stand for, as the beginning of a help; empty: nothing.
+// A suggestion for an unknown name, as the beginning of a help text; "" if there is none.
 std::string near_measure(const std::string& name) {
   std::vector<std::string> known = {"sum", "mean", "count"};
   for (const Operation& operation : kOperations) known.emplace_back(operation.name);
@@ -58,7 +58,7 @@ std::string near_measure(const std::string& name) {
   return near.empty() ? "" : near + " known are ";
 }
 
-// Numbers, leaves (a value of the batch, or a gathered sum) and operations on them.
+// Numbers, leaves (a value of the batch, or an accumulated sum) and operations on them.
 struct FormulaTerm {
   double number = 0;
   std::optional<std::size_t> leaf;
@@ -77,8 +77,8 @@ struct FormulaTerm {
 // One sum, mean or count.
 struct Gathered {
   enum class What { kSum, kMean, kCount } what = What::kSum;
-  FormulaTerm value;               // its leaves are places in `names`
-  std::vector<std::size_t> names;  // places in the formula's names
+  FormulaTerm value;               // its leaves are indices in `names`
+  std::vector<std::size_t> names;  // indices in the formula's names
   std::optional<std::size_t> lengths;
   Location at;
   double sum = 0;
@@ -125,7 +125,7 @@ class Formula : public Measure {
       return term;
     }
     if (e.kind == Kind::kName) {
-      report_error(e.at, fmt::format("'{}' stands outside of sum, mean and count", e.dotted()),
+      report_error(e.at, fmt::format("'{}' is outside of sum, mean and count", e.dotted()),
                    fmt::format("a report is over the whole set: mean({}), say", e.dotted()));
     }
     return operation(e, [&](const ir::Expression& operand) { return outer(operand); });
@@ -169,7 +169,7 @@ class Formula : public Measure {
           e.at, fmt::format("'{}' is not known to reports in this form", e.text),
           near_measure(e.text) +
               "sum, mean, count, exp, log, sqrt, abs, + - * / ** and comparisons; accuracy, exact, spans, segmentation, "
-              "bleu, multi_bleu, chrf, cer, wer and exact_match stand alone");
+              "bleu, multi_bleu, chrf, cer, wer and exact_match cannot be part of a formula");
     }
     for (const ir::Expression& o : e.operands) term.operands.push_back(operand(o));
     return term;
@@ -180,7 +180,7 @@ class Formula : public Measure {
     return names_.size() - 1;
   }
 
-  // One batch's part of a sum.
+  // Adds one batch to a sum.
   void gather(Gathered& g, const BatchValues& values) const {
     std::vector<const Tensor*> tensors;
     Tensor rows;
@@ -196,7 +196,7 @@ class Formula : public Measure {
       }
       if (!shaped) shaped = tensors.back();
       if (tensors.back()->sizes() != shaped->sizes()) {
-        report_error(names_[name].at, fmt::format("'{}' {} beside '{}' {}; expected equal sizes", names_[name].name,
+        report_error(names_[name].at, fmt::format("'{}' is {}, '{}' is {}; expected equal sizes", names_[name].name,
                                                   str(tensors.back()->sizes()), names_[g.names[0]].name, str(shaped->sizes())));
       }
     }
@@ -217,7 +217,7 @@ class Formula : public Measure {
 
   std::vector<NameUse> names_;
   std::vector<Gathered> gathered_;
-  FormulaTerm root_;  // its leaves are places in gathered_; last: made from what stands above
+  FormulaTerm root_;  // its leaves are indices in gathered_; declared last, since it is built from the members above
 };
 
 }  // namespace

@@ -3,8 +3,8 @@
 //   exp(mean(nll))                    sum(nll) / sum(target_lengths)
 //   sum(margin) / count(rows)         mean(path == tags, lengths=lengths)
 //
-// sum, mean and count take an expression element by element over equally shaped values (or numbers), and `lengths=`; mean(x) is
-// sum(x) / count(x). `rows` has one element for each example. Outside: + - * /, unary -, exp, log, sqrt, numbers.
+// sum, mean and count take an elementwise expression over values of equal shape (or numbers), and `lengths=`; mean(x) is
+// sum(x) / count(x). `rows` has one element for each example. Outside of them: + - * /, unary -, exp, log, sqrt, numbers.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace graphrun {
 
-// Throws UserError (kInvalidGraph, E0414) for what is no such formula.
+// Throws UserError (kInvalidGraph, E0414) if it is not such a formula.
 std::unique_ptr<Measure> make_formula(const ir::Expression& formula);
 
 }  // namespace graphrun

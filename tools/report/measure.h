@@ -1,5 +1,5 @@
-// What a report gathers over a set: a measure sees every batch and says numbers at the end. Numerators and denominators are
-// summed in double over the whole set, so no number is a mean of means and none depends on how examples share batches.
+// A measure accumulates figures over a set: it sees every batch and returns numbers at the end. Numerators and denominators are
+// summed in double over the whole set, so no number is a mean of means or depends on how examples are batched.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct BatchValues {
   std::map<std::string, Tensor> tensors;
   std::int64_t rows = 0;
 
-  const Tensor& at(const std::string& name) const;  // throws InternalError where it is missing
+  const Tensor& at(const std::string& name) const;  // throws InternalError if it is missing
 };
 
-// A name in a formula, with its place in the job.
+// A name in a formula, with its location in the job.
 struct NameUse {
   std::string name;
   Location at;
@@ -36,14 +36,14 @@ class Measure {
  public:
   virtual ~Measure() = default;
   virtual const std::vector<NameUse>& names() const = 0;
-  // Throws UserError (kInvalidGraph, E0414) where a tensor does not fit the formula.
+  // Throws UserError (kInvalidGraph, E0414) if a tensor does not fit the formula.
   virtual void add(const BatchValues& values) = 0;
   // Suffixes and numbers: {"", f1}, {".precision", p}, …
   virtual std::vector<std::pair<std::string, double>> results() const = 0;
-  // Figures that are too many for a line.
+  // Figures that are too many for one line.
   virtual std::vector<Table> details() const { return {}; }
   virtual void clear() = 0;
-  // The sums so far, exactly.
+  // The exact sums so far.
   virtual nlohmann::json state() const = 0;
   virtual void restore(const nlohmann::json& state) = 0;
 };
@@ -51,8 +51,8 @@ class Measure {
 // Throws UserError (kInvalidGraph, E0414 bad-report).
 [[noreturn]] void report_error(const Location& at, std::string text, std::string help = "");
 
-// Which elements of x count: x [.., time, batch, ..] is real where its index along time is below lengths [.., batch], lengths'
-// axes but the last being the leading ones of x. Without lengths all count.
+// Which elements of x count: an element of x [.., time, batch, ..] is real if its index along time is below lengths [..,
+// batch]. The axes of lengths, except the last, are the leading axes of x. Without lengths, all elements count.
 class Mask {
  public:
   Mask(const Sizes& x, const Tensor* lengths, const NameUse& use);

@@ -30,7 +30,7 @@ class Segmentation : public MatchMeasure {
     const Pair pair = pair_of(values);
     const Tensor* characters = further("characters") ? &values.at(further("characters")->name) : nullptr;
     if (characters && (characters->sizes() != pair.gold->sizes() || characters->dtype() != DType::kInt32)) {
-      report_error(further("characters")->at, fmt::format("characters {} beside tags {}; expected equal sizes",
+      report_error(further("characters")->at, fmt::format("characters are {}, tags are {}; expected equal sizes",
                                                           str(characters->sizes()), str(pair.gold->sizes())));
     }
     each_row(pair, [&](std::int64_t row, std::int64_t steps) {
@@ -72,7 +72,7 @@ class Segmentation : public MatchMeasure {
   }
 
  private:
-  // `words`: the gold words' numbers, [words, batch]; those that the vocabulary lacks are unknown.
+  // `words`: the numbers of the gold words, [words, batch]; words that the vocabulary lacks are unknown.
   void add_known(const Tensor& words, std::int64_t row, const std::vector<bool>& common) {
     const Sizes& sizes = words.sizes();
     const bool fits = words.dtype() == DType::kInt32 && sizes.size() == 2 && row < sizes[1] &&
@@ -97,7 +97,7 @@ class Segmentation : public MatchMeasure {
 
   std::vector<char> places_;
   std::int32_t unknown_character_ = -1, unknown_word_ = -1;
-  std::int64_t unknown_ = 0, unknown_found_ = 0;  // gold words that the list lacks, and those among them that are correct
+  std::int64_t unknown_ = 0, unknown_found_ = 0;  // gold words that the list lacks; the correct ones among them
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ class Spans : public MatchMeasure {
       }
     });
   }
-  // What conlleval prints: all and by kind, and the share of equal tags.
+  // The figures of conlleval: in total and by kind, and the fraction of equal tags.
   std::vector<Table> details() const override {
     Table spans = match_table("spans");
     add_matches(spans, "all", matches_);

@@ -20,7 +20,7 @@ std::optional<Tag> parse_tag(std::string_view text) {
 
 namespace {
 
-// conlleval's endOfChunk and startOfChunk: `before` and `tag` are neighbours.
+// conlleval's endOfChunk and startOfChunk; `before` and `tag` are adjacent.
 bool ends_between(const Tag& before, const Tag& tag) {
   if (before.place == 'O') return false;
   if (before.place == 'E' || before.place == 'S') return true;
@@ -66,7 +66,7 @@ std::vector<std::int64_t> word_ends(std::string_view places) {
 
 namespace {
 
-// Both segmentations' words as numbers, equal where the words are.
+// The words of both segmentations as numbers; equal words have equal numbers.
 class WordNumbers {
  public:
   WordNumbers(std::span<const std::int32_t> characters, std::int32_t unknown) : characters_(characters), unknown_(unknown) {}
@@ -76,7 +76,7 @@ class WordNumbers {
     std::int64_t begin = 0;
     for (const std::int64_t end : ends) {
       const auto word = characters_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-      // What holds an unknown character is a word of its own at each place.
+      // A word with an unknown character is different at each position.
       const bool known = std::find(word.begin(), word.end(), unknown_) == word.end();
       const auto next = static_cast<std::int32_t>(numbers_.size());
       numbers.push_back(

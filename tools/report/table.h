@@ -20,7 +20,7 @@ struct Table {
 Table match_table(std::string title);
 void add_matches(Table& table, const std::string& name, const Matches& matches);
 
-// Whole numbers as they are, others with four decimals.
+// Integers in full, other numbers with four decimals.
 std::string table_text(const Table& table);
 // {"title": …, "columns": […], "rows": {name: […]}}
 nlohmann::ordered_json table_json(const Table& table);

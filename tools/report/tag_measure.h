@@ -1,4 +1,4 @@
-// What the measures of tags share: gold, predicted, lengths, and the labels behind their numbers.
+// Shared by the measures of tags: gold, predicted, lengths, and the labels of numbers.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace graphrun {
 
 inline constexpr const char* kGoldIsAFeed = "the first argument is the gold: a feed";
 
-// gold, predicted and lengths, the same for all.
+// A measure with the arguments gold, predicted and lengths.
 class TagMeasure : public NamedMeasure {
  public:
   TagMeasure(const ir::Expression& e, std::initializer_list<std::string_view> further) : at_(e.at) {
@@ -48,7 +48,7 @@ class TagMeasure : public NamedMeasure {
   struct Pair {
     const Tensor* gold;
     const Tensor* predicted;
-    const Tensor* lengths;  // null: none
+    const Tensor* lengths;  // null if not given
   };
   Pair pair_of(const BatchValues& values) const {
     const Pair pair{&values.at(names_[0].name), &values.at(names_[1].name),
@@ -66,13 +66,13 @@ class TagMeasure : public NamedMeasure {
     return pair;
   }
 
-  // The vocabulary of a feed of a field's entries; an error where it is none.
+  // The vocabulary of a feed; an error if the feed has none.
   const Vocabulary& entries_of(const NameUse& use, const VocabularyOf& vocabulary, const char* role) const {
     if (const Vocabulary* entries = vocabulary(use.name)) return *entries;
     report_error(at_, fmt::format("'{}' has no labels: it is no feed of a field's entries", use.name), role);
   }
 
-  // Each row's labels, padding left out: [time, batch] to batch sequences.
+  // The labels of a row of [time, batch], without padding.
   static std::vector<std::int32_t> row_of(const Tensor& tensor, std::int64_t row, std::int64_t steps) {
     std::vector<std::int32_t> labels(static_cast<std::size_t>(steps));
     const std::int64_t batch = tensor.sizes()[1];
@@ -91,7 +91,7 @@ class TagMeasure : public NamedMeasure {
     }
   }
 
-  // A further value by its keyword; null where it is not given.
+  // Another argument by its keyword; null if not given.
   const NameUse* further(const std::string& key) const {
     const auto found = further_.find(key);
     return found == further_.end() ? nullptr : &names_[found->second];
@@ -99,13 +99,13 @@ class TagMeasure : public NamedMeasure {
 
   Location at_;
   std::vector<NameUse> names_;
-  std::size_t lengths_ = 0;  // its place in names_; 0: not given
+  std::size_t lengths_ = 0;  // its index in names_; 0 if not given
 
  private:
   std::map<std::string, std::size_t> further_;
 };
 
-// Counts of things that are in gold, predicted, or both.
+// A measure that counts items in gold, in predicted, and in both.
 class MatchMeasure : public TagMeasure {
  public:
   using TagMeasure::TagMeasure;
@@ -123,7 +123,7 @@ class MatchMeasure : public TagMeasure {
   }
 
  protected:
-  // The label's number as a place in `labels`; a number that is none is an error of the graph.
+  // The label with this number; an invalid number is an error of the graph.
   template <class Labels>
   const auto& label(const Labels& labels, std::int32_t number, std::size_t name) const {
     if (number < 0 || static_cast<std::size_t>(number) >= labels.size()) {

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = ir::Expression::Kind;
 
-// What follows the two names, one setting after the other.
+// The settings that follow the two names.
 class MeasureSettings {
  public:
   explicit MeasureSettings(const ir::Expression& e) : e_(e) {}
@@ -34,7 +34,7 @@ class MeasureSettings {
     if (!found) report_error(value->at, "no such tokenization", "tokenize='13a', 'none', 'char' or 'zh'");
     return *found;
   }
-  // Throws for those that nothing has asked for.
+  // Throws for settings that were not used.
   void finish() const {
     for (const auto& [name, value] : e_.keywords) {
       if (std::find(known_.begin(), known_.end(), name) == known_.end()) {

@@ -1,11 +1,11 @@
-// The measures of text that a mode of the job writes, against a field's text as it stands in the data.
+// The measures that compare text written by a mode of the job with the original text of a field.
 //
 //   bleu(field, mode)          sacreBLEU's BLEU, from 0 to 100; tokenize='13a', 'none', 'char' or 'zh', lowercase=true
-//   multi_bleu(field, mode)    multi-bleu.perl's, of text whose words stand between spaces; lowercase=true
+//   multi_bleu(field, mode)    multi-bleu.perl's BLEU, for text with spaces between words; lowercase=true
 //   chrf(field, mode)          F-score of character n-grams, from 0 to 100; words=2 is chrF++, lowercase=true
-//   cer(field, mode)           edits of characters in percent of the reference's characters; lowercase=true
-//   wer(field, mode)           the same of words
-//   exact_match(field, mode)   the percentage of lines that are right as a whole; lowercase=true
+//   cer(field, mode)           edits of characters, in percent of the reference's characters; lowercase=true
+//   wer(field, mode)           the same for words
+//   exact_match(field, mode)   the percentage of lines that are entirely correct; lowercase=true
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ class TextMeasure : public Measure {
 };
 
 bool is_text_measure(const ir::Expression& e);
-// Throws UserError (kInvalidGraph, E0414) where the arguments are others.
+// Throws UserError (kInvalidGraph, E0414) if the arguments are wrong.
 std::unique_ptr<TextMeasure> make_text_measure(const ir::Expression& e);
 std::vector<std::string> text_measures();
 

@@ -87,7 +87,7 @@ void EventLog::write(const nlohmann::ordered_json& line) {
   events::Event event;
   event.set_wall_time(now());
   event.set_step(line["step"].get<std::int64_t>());
-  const bool epoch = !line.contains("gradient_norm");  // a line for a whole epoch
+  const bool epoch = !line.contains("gradient_norm");  // a line about a whole epoch
   for (const auto& [key, value] : line.items()) {
     if (key == "step" || key == "epoch") continue;
     if (value.is_object()) {

@@ -1,4 +1,4 @@
-// An event file as TensorBoard reads it: records of a length and an Event, each with a masked CRC-32C.
+// Writes an event file for TensorBoard: records of a length and an Event, each with a masked CRC-32C.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,21 @@
 
 namespace graphrun {
 
-// CRC-32C (Castagnoli), and as TFRecord masks it.
+// CRC-32C (Castagnoli), and the same masked as in TFRecord.
 std::uint32_t crc32c(std::string_view bytes);
 std::uint32_t masked_crc32c(std::string_view bytes);
 
 class EventLog {
  public:
-  // A new event file in the folder, which is made; older ones of it are removed: the log holds the whole run. Throws UserError
-  // (kNoRoom, E0502).
+  // Creates the folder if needed and a new event file in it; removes older ones, since the log has the whole run. Throws
+  // UserError (kNoRoom, E0502).
   explicit EventLog(const std::string& folder);
   ~EventLog();
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
 
-  // A line of metrics.jsonl: its numbers at its step, those of a data set as "valid/f1". One without a step is passed over.
+  // Writes the numbers of a line of metrics.jsonl at its step; those of a data set are named "valid/f1". Ignores lines without
+  // a step.
   void write(const nlohmann::ordered_json& line);
 
  private:

@@ -13,11 +13,11 @@
 namespace graphrun {
 namespace {
 
-// pread may give fewer bytes than there are. Sets errno where it returns false.
+// pread may return fewer bytes than requested. Sets errno if it returns false.
 bool read_at(int file, char* to, std::size_t size, off_t at) {
   while (size > 0) {
     const ssize_t n = uninterrupted([&] { return pread(file, to, size, at); });
-    if (n == 0) errno = EIO;  // another program has shortened the file
+    if (n == 0) errno = EIO;  // another program truncated the file
     if (n <= 0) return false;
     to += n, at += n, size -= static_cast<std::size_t>(n);
   }
@@ -39,7 +39,7 @@ LineFile::LineFile(std::string path) : path_(std::move(path)) {
 
 LineFile::~LineFile() { close(file_); }
 
-// Block by block from its end.
+// Searches backwards, block by block.
 void LineFile::cut_torn_line() {
   const off_t size = lseek(file_, 0, SEEK_END);
   off_t whole = std::max<off_t>(size, 0);

@@ -1,5 +1,5 @@
-// A file that a run adds lines to as long as it goes, in all its starts: what a clock made (speed.jsonl, train.log). It is
-// never cut back, so that it also shows the work that a kill has lost. Nothing waits for the disk.
+// A file to which all starts of a run append lines that depend on a clock (speed.jsonl, train.log). It is never truncated, so
+// it also shows work that was lost in a kill. Writing does not wait for the disk.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@ namespace graphrun {
 
 class LineFile {
  public:
-  // Opens the file for adding to it, made where there is none. A last line that a kill or a full disk cut off is removed.
-  // Throws UserError: E0501 (kBadData) where its end can't be read; (kNoRoom) E0502, E0505.
+  // Opens the file for appending, and creates it if needed. Removes a last line that a kill or a full disk cut off. Throws
+  // UserError: (kBadData) E0501 if its end cannot be read; (kNoRoom) E0502, E0505.
   explicit LineFile(std::string path);
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
 
-  // Adds `line`, which has no line break in it, and one. Throws UserError (kNoRoom): E0502, E0505 where the disk is full.
+  // Appends `line`, which must not contain a line break, and a line break. Throws UserError (kNoRoom): E0502; E0505 if the disk
+  // is full.
   void write(std::string_view line);
 
  private:

@@ -25,7 +25,7 @@ MetricsLog::MetricsLog(std::string path, std::int64_t keep) : path_(std::move(pa
   close(file_);
   if (size >= 0 && size < keep) {
     throw UserError(ExitCode::kBadData, "E0660 cut-metrics",
-                    fmt::format("'{}' has {} bytes; the checkpoint was made when it had {}", path_, size, keep));
+                    fmt::format("'{}' has {} bytes; it had {} at the checkpoint", path_, size, keep));
   }
   fail(error);
 }

@@ -1,4 +1,5 @@
-// metrics.jsonl: one JSON object a line, figures that the same job and seed give again, bit for bit; nothing that a clock made.
+// metrics.jsonl: one JSON object per line, with figures that the same job and seed reproduce bit for bit; nothing in it depends
+// on a clock.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +13,20 @@ namespace graphrun {
 
 class MetricsLog {
  public:
-  // Opens the file for appending after its first `keep` bytes; what a run wrote after its last checkpoint is cut off. Throws
-  // UserError: (kNoRoom) E0502 or E0505 where it can't be written, (kBadData, E0660) where it is shorter than `keep`.
+  // Opens the file for appending after its first `keep` bytes; removes what a run wrote after its last checkpoint. Throws
+  // UserError: (kNoRoom) E0502 or E0505 if it cannot be written; (kBadData, E0660) if it is shorter than `keep`.
   MetricsLog(std::string path, std::int64_t keep);
   ~MetricsLog();
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
 
-  // From here on what is written goes to an event file in that folder too, with all that the file has already: a run that is
-  // taken up again shows in TensorBoard as one. Throws as write().
+  // From now on, also writes to an event file in that folder, which first gets everything that is in the file already: a
+  // resumed run appears as one run in TensorBoard. Throws like write().
   void mirror(const std::string& folder);
 
-  // Throws UserError (kNoRoom): E0502, E0505 where the disk is full.
+  // Throws UserError (kNoRoom): E0502; E0505 if the disk is full.
   void write(const nlohmann::ordered_json& line);
-  void sync();  // until it is on the disk
+  void sync();  // waits until it is on the disk
   std::int64_t bytes() const { return bytes_; }
 
  private:

@@ -106,7 +106,7 @@ void ProgressDisplay::update(const Progress& progress) {
   if (options_.quiet || now - shown_ < (options_.terminal ? kLiveEvery : options_.every)) return;
   shown_ = now;
   if (!options_.terminal) return print(progress_line(progress));
-  // The last column stays free: a terminal would begin a new line.
+  // Leaves the last column free, because a terminal would begin a new line.
   std::fputs(("\r\033[K" + cut_to(progress_line(progress), options_.columns - 1)).c_str(), options_.out);
   std::fflush(options_.out);
   live_ = true;

@@ -27,11 +27,11 @@ bool run_lies_in(const ModelLayout& layout) {
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& other) {
-  throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("{} in '{}' already", what, path),
+  throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("'{}' already contains {}", path, what),
                   {"help: " + other + "name another folder with --out"});
 }
 
-// What the process that holds the lock wrote into it: "process 123 on machine 'a'".
+// The text that the process holding the lock wrote into it: "process 123 on machine 'a'".
 std::string holder(int lock) {
   std::array<char, 300> text{};
   const ssize_t n = pread(lock, text.data(), text.size(), 0);
@@ -41,11 +41,11 @@ std::string holder(int lock) {
 
 void name_holder(int lock) {
   const std::string text = fmt::format("process {} on machine '{}'\n", getpid(), machine_name());
-  // Only for messages: if the disk is full, the writes that matter report it.
+  // The text is only for messages. If the disk is full, more important writes will report it.
   static_cast<void>(ftruncate(lock, 0) == 0 && pwrite(lock, text.data(), text.size(), 0) > 0);
 }
 
-// Whether the name still leads to the open file or folder: a run that came to nothing removes its lock.
+// Whether the path still refers to the open file or folder; a run that leaves nothing removes its lock.
 bool is_at(int file, const std::string& path) {
   struct stat opened {
   }, named{};
@@ -73,7 +73,7 @@ int take_lock(const std::string& path, const std::string& folder) {
   }
 }
 
-// Removes what was written by the name of a folder that had just been moved away, unless another run is there now.
+// Removes what was written under the name of a folder that had just been moved, unless another run is there now.
 void clear_place(const ModelLayout& layout) {
   if (is_there(layout.lock())) return;
   for (const char* name : {"checkpoints", "best", "candidates", "graphs", "vocabularies", "subwords"}) {
@@ -109,8 +109,8 @@ std::vector<std::uint64_t> seeds_in(const std::string& folder) {
 }
 
 void require_no_run(const std::string& path, bool resumes) {
-  if (run_lies_in(ModelLayout{path})) refuse(path, "a run stands", resumes ? "--resume continues it; else " : "");
-  if (!seeds_in(path).empty()) refuse(path, "runs of several seeds stand", "--seeds N,N,... --resume continues them; else ");
+  if (run_lies_in(ModelLayout{path})) refuse(path, "a run", resumes ? "--resume continues it; else " : "");
+  if (!seeds_in(path).empty()) refuse(path, "runs of several seeds", "--seeds N,N,... --resume continues them; else ");
 }
 
 RunFolder::RunFolder(const std::string& path, Begin begin) : name_(path), layout_{path} {
@@ -127,7 +127,7 @@ RunFolder::RunFolder(const std::string& path, Begin begin) : name_(path), layout
     close(lock_);
     unwritable_file(path, "open the folder", error);
   }
-  // Looked at under the lock: of two runs that begin at once the later one finds what the first left.
+  // Checked while holding the lock: if two runs begin at once, the later one finds the files of the first.
   if (begin == Begin::kResume) return;
   try {
     require_no_run(path, begin == Begin::kNew);
@@ -142,11 +142,11 @@ RunFolder::~RunFolder() {
   if (!is_ours()) return;
   try {
     if (is_at(lock_, layout_.lock()) && !run_lies_in(layout_)) {
-      // Nothing came of it: no trace is left. Where there are other files, rmdir leaves the folder.
+      // The run left nothing, so remove all traces. If there are other files, rmdir keeps the folder.
       unlink(layout_.lock().c_str());
       rmdir(layout_.root.c_str());
     }
-  } catch (const std::exception&) {  // not to be told whether something did: it stays
+  } catch (const std::exception&) {  // unknown whether it left anything: keep the lock
   }
   close(folder_);
   close(lock_);
@@ -171,7 +171,7 @@ void RunFolder::find() {
     return;
   }
   throw UserError(ExitCode::kNoRoom, "E0526 removed-folder",
-                  fmt::format("{} '{}' was removed while the training ran", here ? "what stood in" : "the folder", name_),
+                  fmt::format("{} '{}' was removed while the training ran", here ? "the run in" : "the folder", name_),
                   {"note: nothing is left of the run",
                    "help: SIGINT ends a training with a checkpoint; then its folder can be moved to another disk"});
 }

@@ -29,12 +29,15 @@ constexpr std::uint64_t kLargestDataRecord = std::uint64_t{1} << 24;  // bytes o
   throw UserError(ExitCode::kUsage, code, text, std::move(notes));
 }
 
-// The message without what may change, its files by paths from the root.
+// The message without what may change, and with absolute paths. A run's folder has the tables of shortlists under other names.
 Job comparable(const LoadedJob& job) {
   Job message;
   GRAPHRUN_CHECK(google::protobuf::TextFormat::ParseFromString(dump_job(job, true), &message), "comparable");
-  fill_defaults(message);  // folders of older programs leave out what the job did
+  fill_defaults(message);  // folders of older programs lack defaults
   copy_changeable(Job(), message);
+  for (Job::Infer& infer : *message.mutable_infer()) {
+    if (infer.generate().has_shortlist()) infer.mutable_generate()->mutable_shortlist()->set_table("table");
+  }
   return message;
 }
 
@@ -49,7 +52,7 @@ std::string note_of(const std::string& difference) {
   return fmt::format("note: {}: {}", field, what);
 }
 
-// The first line in which two texts differ, from 1.
+// The number of the first line in which two texts differ, from 1.
 int first_difference(const std::string& a, const std::string& b) {
   std::istringstream left(a), right(b);
   std::string x, y;
@@ -68,7 +71,7 @@ std::string line_of(const std::string& text, int number) {
   return "'" + line + "'";
 }
 
-// What the run takes into its folder when it begins, and does not read again.
+// The files that a run only reads when it begins, because its folder keeps their contents.
 std::vector<std::string> beginnings(const LoadedJob& job) {
   std::vector<std::string> files;
   const auto add = [&](const std::string& path) {
@@ -79,6 +82,7 @@ std::vector<std::string> beginnings(const LoadedJob& job) {
     add(in_job(field.vocabulary().file()));
     add(in_job(field.vocabulary().model()));
   }
+  for (const Job::Infer& infer : job.message.infer()) add(in_job(infer.generate().shortlist().table()));
   for (const Job::Initialize& rule : job.message.train().initialize()) add(in_job(rule.vectors()));
   for (const Job::Start& start : job.message.train().start()) {
     const ModelLayout layout{in_job(start.model())};

@@ -1,4 +1,4 @@
-// A run is continued as it was begun: the same job, the same graphs, the same data.
+// Checks that a resumed run has the same job, graphs and data as when it began.
 #pragma once
 
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace graphrun {
 
-// Sizes and hashes of a job's data files, and of all else that its run begins with: vocabularies, subword models, word vectors
-// and other models. As the JSON of a model's folder. Throws what digest_file throws.
+// Sizes and hashes of a job's data files and of everything else that its run begins with (vocabularies, subword models, word
+// vectors, other models), as JSON for a model's folder. Throws what digest_file throws.
 std::string data_digests(const LoadedJob& job);
 
-// What may change when a run is continued, because nothing that it computes depends on it: when it ends, when it saves, what
-// its log shows. Not metrics.every_steps: metrics.jsonl is to be that of an undisturbed run.
+// Copies the settings that may change when a run is resumed, because no computation depends on them: when it ends, when it
+// saves, what its log shows. metrics.every_steps is not among them, because metrics.jsonl must equal that of an undisturbed
+// run.
 void copy_changeable(const Job& from, Job& to);
 
-// Each throws UserError (kUsage) where something is no longer what the run in the folder began with.
+// Each of these throws UserError (kUsage) if something differs from what the run in the folder began with.
 
-// E0523 other-job, naming the fields that differ and may not.
+// E0523 other-job, with the fields that must not differ.
 void check_same_job(const LoadedJob& job, const LoadedJob& begun, const std::string& folder);
-// E0523 other-job, naming the first file and line that differ between the job's graphs and those of the run.
+// E0523 other-job, with the first file and line where the job's graphs differ from those of the run.
 void check_same_graphs(LoadedJob job, const Network& begun, const ModelLayout& layout);
-// E0524 other-data, naming the files. A folder of an older program has recorded nothing, and passes. Files that only the
-// beginning of a run needs, which its folder and its checkpoints hold by now, get a warning where they have changed or are
-// gone.
+// E0524 other-data, with the files. Folders of older programs have no record and pass. If files that only the beginning of a
+// run needs have changed or are missing, there is a warning, since the folder and its checkpoints keep their contents.
 void check_same_data(const ModelLayout& layout, std::vector<Diagnostic>& warnings);
 
 }  // namespace graphrun

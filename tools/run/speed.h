@@ -1,4 +1,4 @@
-// How fast a run goes.
+// Measures the speed of a run.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace graphrun {
 
-// Tokens are real steps, padding excluded, of the first feed in the job's order that the network reads and that is a sequence;
-// where none is, each example is one. An example of a stream is a row's window.
+// Tokens are the real steps, without padding, of the first feed in the job that is a sequence and that the network reads; if
+// there is none, each example is one token. An example of a stream is one window of a row.
 struct Work {
   std::int64_t updates = 0, batches = 0, examples = 0, tokens = 0;
   double seconds = 0;
@@ -18,7 +18,7 @@ struct Work {
   double per_second(std::int64_t count) const { return static_cast<double>(count) / std::max(seconds, 1e-9); }
 };
 
-// What training did since its meter was restarted or its work taken. Time in a Pause is not training's.
+// The work of training since the meter was restarted or last read. Time within a Pause does not count.
 class WorkMeter {
  public:
   void restart() {

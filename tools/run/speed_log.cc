@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kLargestSpeedLog = std::uint64_t{1} << 30;  // bytes
 
-// More digits than a clock has to tell would only hide the others.
+// Five digits; a clock is not more precise.
 double rounded(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
 double to_milliseconds(double seconds) { return std::strtod(fmt::format("{:.3f}", seconds).c_str(), nullptr); }
 
@@ -54,7 +54,7 @@ double seconds_before(const std::string& path, std::int64_t step) {
   return seconds;
 }
 
-// Of this program alone: what getrusage tells counts the one that it was started by as well.
+// Only of this program; getrusage would include the program that started it.
 std::int64_t peak_resident_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

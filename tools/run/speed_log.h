@@ -1,5 +1,5 @@
-// speed.jsonl: how fast a run goes and how much memory it takes, one JSON object a line. A clock made these figures, so no two
-// runs have the same; metrics.jsonl has those that come again.
+// speed.jsonl: the speed and memory of a run, one JSON object per line. These figures depend on a clock and differ between
+// runs; metrics.jsonl has the reproducible ones.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace graphrun {
 
 struct SpeedLine {
-  std::int64_t epoch = 1, step = 0;  // step: updates so far
-  double seconds = 0;                // of the run, in all its starts
-  Work training;                     // since the line before
+  std::int64_t epoch = 1, step = 0;  // step: number of updates so far
+  double seconds = 0;                // duration of the run, over all its starts
+  Work training;                     // since the previous line
   std::string set;                   // that was evaluated, "valid" or "test"; empty: none
   Work evaluation;
 };
@@ -23,18 +23,18 @@ class SpeedLog {
  public:
   // Throws what LineFile throws.
   explicit SpeedLog(const std::string& path) : file_(path) {}
-  // With the time of day and the most memory that the process has had so far.
+  // Adds the time of day and the peak memory of the process.
   void write(const SpeedLine& line);
 
  private:
   LineFile file_;
 };
 
-// What the file says of the run's seconds at its last line that does not lie behind update `step`; 0 where there is none.
-// Throws UserError (kBadData, E0501) where it can't be read.
+// The run's seconds in the file's last line up to update `step`; 0 if there is none. Throws UserError (kBadData, E0501) if it
+// cannot be read.
 double seconds_before(const std::string& path, std::int64_t step);
 
-// The most memory, resident, that the process has had.
+// The peak resident memory of the process.
 std::int64_t peak_resident_bytes();
 
 }  // namespace graphrun

@@ -36,7 +36,7 @@ std::string working_folder() {
 void record_start(const ModelLayout& layout, const std::vector<std::string>& command, std::int64_t step) {
   const std::string path = layout.starts();
   std::string text = is_there(path) ? read_file(path, kLargestRecord) : "";
-  text.resize(text.rfind('\n') + 1);  // 0 where there is no line
+  text.resize(text.rfind('\n') + 1);  // 0 if there is no line
   const Build& build = this_build();
   const nlohmann::ordered_json line = {{"time", time_text()},  {"command", command},          {"folder", working_folder()},
                                        {"step", step},         {"version", build.version},    {"compiler", build.compiler},

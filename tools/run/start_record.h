@@ -1,4 +1,4 @@
-// starts.jsonl: who started a run and who resumed it: one JSON object for each start of the program.
+// starts.jsonl: one JSON object for each start of a run, the first and every resumption.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace graphrun {
 
-// Adds a line: time, command, working folder, the step it begins at, program (version, compiler, flags, and
-// the build ids of program and library), threads, processor,
-// machine, process. A line that a full disk or a kill cut off is left out. Throws what writing a file throws.
+// Adds a line: time, command, working folder, first step, program (version, compiler, flags, and the build ids of program and
+// library), threads, processor, machine, process. Drops a line that a full disk or a kill cut off. Throws what writing a file
+// throws.
 void record_start(const ModelLayout& layout, const std::vector<std::string>& command, std::int64_t step);
 
 }  // namespace graphrun

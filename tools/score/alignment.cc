@@ -19,7 +19,7 @@ bool parse(std::string_view text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// A link whose places stand on both sides of `between`; false where it is none.
+// Parses a link: two positions with `between` in the middle. False if it is not a link.
 bool parse_link(std::string_view text, char between, std::int64_t from, Link& link) {
   const std::size_t at = text.find(between);
   if (at == std::string_view::npos || !parse(text.substr(0, at), link.first) || !parse(text.substr(at + 1), link.second))

@@ -12,12 +12,13 @@ namespace graphrun {
 namespace {
 
 constexpr std::size_t kOrder = 4;
-// Counts of a segment: the output's length, the closest reference's, then by order the matches and all n-grams.
+// The counts of a segment: the lengths of the output and of the closest reference, then for each order the matches and all
+// n-grams.
 constexpr std::size_t kOutput = 0, kReference = 1, kCorrect = 2, kTotal = kCorrect + kOrder, kCounts = kTotal + kOrder;
 
 using Ngrams = std::unordered_map<std::string, std::int64_t>;
 
-// All n-grams up to kOrder, each by its words with a line end behind each, which no word has in it.
+// All n-grams up to kOrder. Each word of a key is followed by a line break, which words do not contain.
 Ngrams ngrams_of(const std::vector<std::string>& words) {
   Ngrams ngrams;
   for (std::size_t begin = 0; begin < words.size(); ++begin) {
@@ -32,7 +33,7 @@ Ngrams ngrams_of(const std::vector<std::string>& words) {
 
 template <class Real>
 struct Parts {
-  std::array<Real, kOrder> precisions{};  // per cent
+  std::array<Real, kOrder> precisions{};  // in percent
   double brevity = 1;
   double score = 0;
 };
@@ -74,7 +75,7 @@ class Bleu : public TextScore {
     for (const std::string& reference : references) {
       const std::vector<std::string> theirs = words_of(reference);
       for (const auto& [ngram, count] : ngrams_of(theirs)) allowed[ngram] = std::max(allowed[ngram], count);
-      // Of two that are equally close the shorter.
+      // If two are equally close, the shorter counts.
       const auto other = static_cast<std::int64_t>(theirs.size()), distance = std::abs(length - other);
       if (nearest >= 0 && (distance > nearest || (distance == nearest && other >= counts[kReference]))) continue;
       nearest = distance;

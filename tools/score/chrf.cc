@@ -20,7 +20,7 @@ bool is_punctuation(std::string_view point) {
   return point.size() == 1 && kMarks.find(point) != std::string_view::npos;
 }
 
-// Words with one mark of punctuation taken off, behind or else before.
+// Words, with one punctuation mark separated at the end or, if there is none, at the beginning.
 std::vector<std::string_view> words_and_marks(std::string_view text) {
   std::vector<std::string_view> parts;
   for (const std::string_view word : split_at_spaces(text)) {
@@ -46,7 +46,7 @@ NgramCounts character_ngrams(const std::vector<std::string_view>& parts, std::si
   return ngrams;
 }
 
-// The share of a set's n-grams that match, precision and recall being means over the orders that both texts have.
+// The F-score; precision and recall are means over the orders that both texts have.
 template <class Real>
 Real f_score(const Counts& sums) {
   Real precision = 0, recall = 0;
@@ -69,7 +69,7 @@ class Chrf : public TextScore {
  public:
   explicit Chrf(const ChrfOptions& options) : options_(options) {}
 
-  // By order: n-grams of the output, of the reference, and those that both have. The reference is the one that fits best.
+  // By order: the n-grams of the output, of the best reference, and of both.
   Counts counts(const std::string& output, std::span<const std::string> references) const override {
     const std::vector<NgramCounts> ours = orders_of(output);
     Counts best;
@@ -110,7 +110,8 @@ class Chrf : public TextScore {
     Counts counts(3 * ours.size());
     for (std::size_t n = 0; n < ours.size(); ++n) {
       for (const auto& [ngram, count] : ours[n]) {
-        if (!theirs[n].empty()) counts[3 * n] += count;  // what no reference can match is not held against the output
+        if (!theirs[n].empty())
+          counts[3 * n] += count;  // n-grams that the reference cannot match do not count against the output
         const auto found = theirs[n].find(ngram);
         if (found != theirs[n].end()) counts[3 * n + 2] += std::min(count, found->second);
       }

@@ -9,18 +9,18 @@ namespace {
 
 constexpr std::size_t kBits = 64;
 
-// 64 rows of the matrix of distances, as bits: whether a row's number is one more, or one less, than that of the row above.
+// 64 rows of the distance matrix, as bits: whether an entry is one more, or one less, than the entry above.
 struct Block {
   std::uint64_t more = ~std::uint64_t{0}, less = 0;
 };
 
-// Where an element stands in `a`: in which blocks, and at which of their bits.
-using BlockPlaces = std::vector<std::pair<std::size_t, std::uint64_t>>;
+// The positions of an element in `a`: the blocks, and the bits in each.
+using BitPlaces = std::vector<std::pair<std::size_t, std::uint64_t>>;
 
-std::unordered_map<std::int32_t, BlockPlaces> places_in(std::span<const std::int32_t> a) {
-  std::unordered_map<std::int32_t, BlockPlaces> places;
+std::unordered_map<std::int32_t, BitPlaces> places_in(std::span<const std::int32_t> a) {
+  std::unordered_map<std::int32_t, BitPlaces> places;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    BlockPlaces& of = places[a[i]];
+    BitPlaces& of = places[a[i]];
     if (of.empty() || of.back().first != i / kBits) of.emplace_back(i / kBits, 0);
     of.back().second |= std::uint64_t{1} << i % kBits;
   }
@@ -29,21 +29,21 @@ std::unordered_map<std::int32_t, BlockPlaces> places_in(std::span<const std::int
 
 }  // namespace
 
-// One column of the matrix after the other, all rows of a block at once (Myers 1999, Hyyrö 2003).
+// Computes the matrix column by column, all rows of a block at once (Myers 1999, Hyyrö 2003).
 std::int64_t edit_distance(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
   while (!a.empty() && !b.empty() && a.front() == b.front()) a = a.subspan(1), b = b.subspan(1);
   while (!a.empty() && !b.empty() && a.back() == b.back()) a = a.first(a.size() - 1), b = b.first(b.size() - 1);
   if (a.empty() || b.empty()) return static_cast<std::int64_t>(a.size() + b.size());
   const auto places = places_in(a);
-  const BlockPlaces nowhere;
+  const BitPlaces nowhere;
   std::vector<Block> blocks((a.size() + kBits - 1) / kBits);
   const std::size_t last_bit = (a.size() - 1) % kBits;
   auto distance = static_cast<std::int64_t>(a.size());
   for (const std::int32_t element : b) {
     const auto found = places.find(element);
-    const BlockPlaces& equal = found == places.end() ? nowhere : found->second;
+    const BitPlaces& equal = found == places.end() ? nowhere : found->second;
     auto next = equal.begin();
-    std::uint64_t more_above = 1, less_above = 0;  // of this column against the one before, in the row above a block
+    std::uint64_t more_above = 1, less_above = 0;  // difference from the previous column, in the row above a block
     for (std::size_t k = 0; k < blocks.size(); ++k) {
       Block& block = blocks[k];
       std::uint64_t matches = 0;

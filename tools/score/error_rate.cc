@@ -1,4 +1,4 @@
-// Whole lines that are right, and error rates: edits of characters or words over the reference's number of them.
+// Exact matches of lines, and error rates: edits of characters or words, divided by their number in the reference.
 #include <fmt/format.h>
 
 #include <limits>
@@ -11,7 +11,7 @@
 namespace graphrun {
 namespace {
 
-// A line's words with one space between them, in the case that counts.
+// A line's words with one space between them, lowercased if requested.
 std::string plain(const std::string& line, bool lower_case) {
   const std::string text = lower_case ? full_lower_case(line) : line;
   std::string out;
@@ -19,7 +19,7 @@ std::string plain(const std::string& line, bool lower_case) {
   return out;
 }
 
-// Elements as numbers, the same for equal ones.
+// Numbers elements; equal ones get the same number.
 class Numbers {
  public:
   std::vector<std::int32_t> of(const std::vector<std::string_view>& elements) {
@@ -40,7 +40,7 @@ Real percentage(std::int64_t part, std::int64_t whole) {
   return Real(100) * static_cast<Real>(part) / static_cast<Real>(whole);
 }
 
-// Counts: a part, and what it is a part of.
+// A score that is a ratio of two counts: a part and a whole.
 class Share : public TextScore {
  public:
   double score(const Counts& sums) const override { return percentage<double>(sums[0], sums[1]); }
@@ -51,7 +51,7 @@ class ErrorRate : public Share {
  public:
   ErrorRate(EditUnit unit, bool lower_case) : unit_(unit), lower_case_(lower_case) {}
 
-  // Of several references the one that the output is nearest to.
+  // If there are several references, the closest one counts.
   Counts counts(const std::string& output, std::span<const std::string> references) const override {
     const std::string ours = plain(output, lower_case_);
     Counts best;

@@ -6,7 +6,7 @@
 namespace graphrun {
 namespace {
 
-// NumPy's SeedSequence: a pool of four words that the seed is mixed into, and words made of the pool.
+// NumPy's SeedSequence: mixes the seed into a pool of four words and generates words from the pool.
 class SeedPool {
  public:
   explicit SeedPool(std::uint64_t seed) {
@@ -28,7 +28,7 @@ class SeedPool {
       }
     }
   }
-  // Words by pairs, the low one first.
+  // Combines two words, the low one first.
   std::uint64_t next() {
     const std::uint64_t low = word();
     return static_cast<std::uint64_t>(word()) << 32 | low;

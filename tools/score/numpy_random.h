@@ -1,16 +1,16 @@
-// The numbers that numpy.random.default_rng draws, so that what is drawn here is what sacreBLEU draws.
+// The random numbers of numpy.random.default_rng, to draw the same samples as sacreBLEU.
 #pragma once
 
 #include <cstdint>
 
 namespace graphrun {
 
-// PCG64 (O'Neill 2014), seeded as NumPy's SeedSequence does.
+// PCG64 (O'Neill 2014), seeded by NumPy's SeedSequence.
 class NumpyRandom {
  public:
   explicit NumpyRandom(std::uint64_t seed);
-  // Evenly from 0 to below `limit` (Lemire 2019), as Generator.integers(limit) and Generator.choice(limit) do. `limit` is at
-  // least 1.
+  // Uniform in [0, limit) (Lemire 2019), like Generator.integers(limit) and Generator.choice(limit). `limit` must be at least
+  // 1.
   std::uint32_t below(std::uint32_t limit);
 
  private:

@@ -14,7 +14,7 @@ double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Half the width of what holds 95 % of the values.
+// Half the width of the interval that contains 95 % of the values.
 double margin_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t lower = values.size() / 40, upper = values.size() - lower - 1;
@@ -27,7 +27,7 @@ double score_of(const TextScore& score, const std::vector<Counts>& segments) {
   return score.score(sums);
 }
 
-// How often the samples' differences lie further from their mean than the outputs from one another.
+// The fraction of samples whose difference is further from its mean than the actual difference of the outputs.
 double p_value(const std::vector<double>& baseline, const std::vector<double>& other, double difference) {
   std::vector<double> differences;
   for (std::size_t i = 0; i < other.size(); ++i) differences.push_back(std::abs(other[i] - baseline[i]));

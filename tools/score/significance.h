@@ -11,11 +11,12 @@ namespace graphrun {
 
 struct Bootstrap {
   double score = 0;
-  double mean = 0, margin = 0;  // over the samples: 95 % of them are about within mean ± margin
-  double p_value = 1;           // of a difference from the baseline by chance; the baseline itself: 1
+  double mean = 0, margin = 0;  // about 95 % of the samples are within mean ± margin
+  double p_value = 1;           // probability of the difference from the baseline by chance; 1 for the baseline
 };
 
-// The counts of each segment, of the baseline first. Throws InternalError where the outputs have not equally many.
+// `counts`: by output, the baseline first, then by segment. Throws InternalError if the outputs have different numbers of
+// segments.
 std::vector<Bootstrap> paired_bootstrap(const TextScore& score, const std::vector<std::vector<Counts>>& outputs,
                                         std::int64_t samples, std::uint64_t seed);
 

@@ -26,7 +26,7 @@ bool counts_as_space(std::string_view point) {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_stop(char c) { return c == '.' || c == ','; }
 
-// What stands between two words always: ASCII symbols but the apostrophe, comma, dash, stop and digits and letters.
+// Symbols that are always separate: ASCII symbols except apostrophe, comma, dash and period.
 bool is_symbol(char c) {
   return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
          (c >= '{' && c <= '~');
@@ -37,11 +37,12 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return text;
 }
 
-// The language-dependent part of mteval-v13a: four substitutions, each from left to right over what the one before left.
+// The language-dependent part of mteval-v13a: four substitutions, each applied from left to right to the result of the previous
+// one.
 std::string space_out(const std::string& line) {
   std::string text;
   for (const char c : line) is_symbol(c) ? text.append({' ', c, ' '}) : text.append({c});
-  // A stop or comma is a word of its own unless digits stand on both sides. Each match uses up both of its characters.
+  // A period or comma is a separate word unless there are digits on both sides. Each match consumes both of its characters.
   std::string before;
   for (std::size_t i = 0; i < text.size(); ++i) {
     before += text[i];
@@ -80,8 +81,8 @@ char32_t code_of(std::string_view point) {
   return code;
 }
 
-// sacreBLEU's ranges. Two of them are not what they were meant to be, since it compares strings, "\u20000" with "\u2a6d6" and
-// "\u2f800" with "\u2fa1d": they are from U+2001 to U+2A6D and from U+2F81 to U+2FA1, whatever the standard has there.
+// sacreBLEU's ranges. Two of them differ from what was intended, because it compares the strings "\u20000" with "\u2a6d6" and
+// "\u2f800" with "\u2fa1d": they are U+2001 to U+2A6D and U+2F81 to U+2FA1.
 bool is_chinese(char32_t c) {
   static constexpr std::array<std::pair<char32_t, char32_t>, 22> kRanges = {
       {{0x3400, 0x4DB5}, {0x4E00, 0x9FA5}, {0x9FA6, 0x9FBB}, {0xF900, 0xFA2D}, {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9},

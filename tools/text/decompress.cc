@@ -45,7 +45,7 @@ class Gzip : public Decompressor {
   bool goes_on(char first) override { return first == kGzipMagic[0] && inflateReset(&stream_) == Z_OK; }
 
  private:
-  static constexpr int kGzipFormat = 15 + 16;  // zlib's way to say so
+  static constexpr int kGzipFormat = 15 + 16;  // zlib's code for it
   z_stream stream_{};
 };
 
@@ -54,7 +54,7 @@ class Xz : public Decompressor {
   ~Xz() override { lzma_end(&stream_); }
   bool begin() { return lzma_stream_decoder(&stream_, kMostMemory, LZMA_CONCATENATED) == LZMA_OK; }
 
-  // One file after the other, with zeros between them, until nothing else comes.
+  // Decompresses concatenated files, with zeros between them, until the end.
   State step(std::string_view& from, std::span<char>& to, bool last) override {
     switch (run_on(stream_, from, to, [&] { return lzma_code(&stream_, last ? LZMA_FINISH : LZMA_RUN); })) {
       case LZMA_OK:
@@ -68,7 +68,7 @@ class Xz : public Decompressor {
   bool goes_on(char) override { return false; }
 
  private:
-  static constexpr std::uint64_t kMostMemory = std::uint64_t{256} << 20;  // xz -9 takes 65
+  static constexpr std::uint64_t kMostMemory = std::uint64_t{256} << 20;  // xz -9 needs 65 MiB
   lzma_stream stream_ = LZMA_STREAM_INIT;
 };
 

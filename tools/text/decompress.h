@@ -1,4 +1,4 @@
-// Text that gzip, zstd or xz wrote, piece by piece as it comes.
+// Decompresses text of gzip, zstd or xz, piece by piece.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,19 @@ namespace graphrun {
 class Decompressor {
  public:
   enum class State {
-    kMore,      // it goes on, where there are more bytes
-    kEnd,       // a whole file: the end, unless another follows
-    kDamaged,   // and why()
-    kNoMemory,  // the system has none
+    kMore,      // needs more bytes to continue
+    kEnd,       // a complete file; another may follow
+    kDamaged,   // see why()
+    kNoMemory,  // out of memory
   };
 
   virtual ~Decompressor() = default;
 
-  // Takes from the front of `from` and writes to the front of `to`; both then hold what is left of them. `last`: no other bytes
-  // come. Where `to` is full there may be more text without more bytes.
+  // Consumes the front of `from` and writes to the front of `to`; both then refer to what is left. `last`: there are no more
+  // bytes. If `to` is full, there may be more text without more bytes.
   virtual State step(std::string_view& from, std::span<char>& to, bool last) = 0;
-  // After kEnd, where more bytes come: whether they are text too. What is not is left out, as gzip does, or refused by step(),
-  // as zstd and xz do.
+  // After kEnd, if there are more bytes: whether they are another file. Other bytes are ignored, as by gzip, or refused by
+  // step(), as by zstd and xz.
   virtual bool goes_on(char first) = 0;
 
   const std::string& why() const { return why_; }
@@ -35,7 +35,8 @@ class Decompressor {
   std::string why_;
 };
 
-// The decompressor of a file, by its first bytes; null where they are text. `no_memory` is set where there is none for it.
+// The decompressor of a file, chosen by its first bytes; null if they are plain text. Sets `no_memory` if there is not enough
+// memory.
 std::unique_ptr<Decompressor> decompressor(std::string_view first_bytes, bool& no_memory);
 
 }  // namespace graphrun

@@ -20,7 +20,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::size_t kLeftOut = 4;  // bytes of a line at most that are not of its text: a byte order mark, CR
+constexpr std::size_t kLeftOut = 4;  // the most bytes of a line that are not text: a byte order mark, CR
 
 Diagnostic at_line(std::string code, const std::string& file, std::int64_t line, std::int64_t column, std::string text,
                    std::vector<std::string> notes) {
@@ -41,7 +41,7 @@ void data_error(std::string code, const std::string& file, std::int64_t line, st
   throw UserError(ExitCode::kBadData, {at_line(std::move(code), file, line, column, std::move(text), std::move(notes))});
 }
 
-// A descriptor, whose text may be compressed.
+// Reads a descriptor whose text may be compressed.
 class DescriptorStream {
  public:
   DescriptorStream(int descriptor, bool owned) : descriptor_(descriptor), owned_(owned) {}
@@ -52,15 +52,15 @@ class DescriptorStream {
   DescriptorStream& operator=(const DescriptorStream&) = delete;
 
   int descriptor() const { return descriptor_; }
-  bool has_some() const { return full_ || at_ < bytes_.size(); }  // read, and not yet given out
+  bool has_some() const { return full_ || at_ < bytes_.size(); }  // has bytes that were read but not returned
 
-  // Why it can't be read on.
+  // Why reading failed.
   struct Failure {
-    std::string why;  // empty: it can
+    std::string why;  // empty: it did not fail
     bool no_memory = false;
   };
 
-  // At most `size` bytes of text, at least one but at the end. Negative: it can't be read on, and `why`.
+  // Reads at most `size` bytes of text, and at least one except at the end. Negative on failure, with `why`.
   std::int64_t read(char* text, std::size_t size, Failure& why) {
     if (!begun_) {
       begun_ = true;
@@ -77,7 +77,7 @@ class DescriptorStream {
   static constexpr std::size_t kPiece = 1 << 18;
   static Failure no_memory() { return {"no memory for the decompression", true}; }
 
-  // Adds to bytes_ what there is.
+  // Appends available input to bytes_.
   std::int64_t more(Failure& why) {
     const std::size_t had = bytes_.size();
     bytes_.resize(had + kPiece);
@@ -111,7 +111,7 @@ class DescriptorStream {
       std::span<char> to(text, size);
       state_ = decompressor_->step(from, to, last_);
       at_ = bytes_.size() - from.size();
-      full_ = state_ == State::kMore && to.empty();  // it may hold more
+      full_ = state_ == State::kMore && to.empty();  // there may be more text
       if (state_ == State::kNoMemory) why = no_memory();
       if (state_ == State::kDamaged) why.why = decompressor_->why();
       if (!why.why.empty()) return -1;
@@ -124,11 +124,11 @@ class DescriptorStream {
   }
 
   const int descriptor_;
-  const bool owned_;    // closed at the end
-  std::string bytes_;   // as they are in the stream
-  std::size_t at_ = 0;  // what is not yet given out
+  const bool owned_;    // close it at the end
+  std::string bytes_;   // bytes of the stream
+  std::size_t at_ = 0;  // position of the first byte not returned
   bool begun_ = false, last_ = false, full_ = false;
-  std::unique_ptr<Decompressor> decompressor_;  // null: the bytes are text
+  std::unique_ptr<Decompressor> decompressor_;  // null if the bytes are plain text
   Decompressor::State state_ = Decompressor::State::kMore;
 };
 
@@ -224,7 +224,7 @@ bool LineReader::accept(std::string& line, std::string_view found) {
     refuse("E0642 line-too-long", 0, fmt::format("a line of more than {} bytes; expected lines of text", longest_));
   const auto bad = first_bad_byte(found);
   if (bad && found[*bad] == '\0')
-    refuse("E0641 not-utf8", *bad, "a NUL byte stands in the line; expected UTF-8 text",
+    refuse("E0641 not-utf8", *bad, "the line has a NUL byte; expected UTF-8 text",
            {"help: a binary file? Or UTF-16: iconv -f UTF-16 -t UTF-8 converts it"});
   if (bad)
     refuse("E0641 not-utf8", *bad,

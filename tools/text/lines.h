@@ -13,7 +13,7 @@ namespace graphrun {
 
 inline constexpr std::size_t kLongestLine = std::size_t{1} << 20;  // bytes
 
-// Throws UserError (kBadData) at a line of a data file. `column` is in bytes, from 1; 0: the whole line.
+// Throws UserError (kBadData) about a line of a data file. `column` is in bytes, from 1; 0 means the whole line.
 [[noreturn]] void data_error(std::string code, const std::string& file, std::int64_t line, std::int64_t column,
                              std::string text, std::vector<std::string> notes = {});
 
@@ -25,30 +25,30 @@ class BadLine : public UserError {
 
 class LineReader {
  public:
-  // kText: a byte order mark is dropped, CR LF ends a line like LF. kExact: a line is what stands before LF.
+  // kText: drops a byte order mark, and accepts CR LF like LF. kExact: a line is everything before LF.
   enum class Mode { kText, kExact };
 
-  // A file; what gzip, zstd or xz wrote is read directly. Throws UserError: (kBadData) E0540 where it can't be opened,
-  // (kNoRoom) E0503.
+  // Reads a file, also if gzip, zstd or xz compressed it. Throws UserError: (kBadData) E0540 if it cannot be opened; (kNoRoom)
+  // E0503.
   explicit LineReader(const std::string& path, Mode mode = Mode::kText, std::size_t longest = kLongestLine);
-  // An open descriptor, which stays open; `name` stands in messages.
+  // Reads an open descriptor, which stays open; `name` is for messages.
   LineReader(int descriptor, std::string name, std::size_t longest = kLongestLine);
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // The next line without its end; false at the end of the text. A last line needs no LF. Throws BadLine, and UserError:
-  // (kBadData) E0541 for a damaged or unreadable file, (kNoRoom) E0503 where there is no memory to read it.
+  // Reads the next line, without its end; false at the end of the text. The last line needs no LF. Throws BadLine, and
+  // UserError: (kBadData) E0541 for a damaged or unreadable file; (kNoRoom) E0503 if memory runs out.
   bool next(std::string& line);
-  // Whether next() can answer at once or after at most `milliseconds`: a whole line, or the end, is there.
+  // Whether a whole line, or the end, is available now or within `milliseconds`.
   bool ready(int milliseconds);
 
   const std::string& name() const { return name_; }
   std::int64_t line() const { return line_; }  // the number of the last line read, from 1
 
  private:
-  bool fill();       // more bytes into the buffer; false at the end
-  bool drop_rest();  // of a line that was too long; false: its end has not been read
+  bool fill();       // reads more bytes into the buffer; false at the end
+  bool drop_rest();  // drops the rest of a line that was too long; false if its end has not been read
   [[noreturn]] void refuse(std::string code, std::size_t byte, std::string text, std::vector<std::string> notes = {}) const;
   bool accept(std::string& line, std::string_view found);
 
@@ -58,12 +58,12 @@ class LineReader {
   Mode mode_ = Mode::kText;
   std::size_t longest_;
   std::string buffer_;
-  std::size_t begin_ = 0, scanned_ = 0;  // of what is not yet given out; up to where no LF stands
+  std::size_t begin_ = 0, scanned_ = 0;  // begin of the text not returned; up to here there is no LF
   bool at_end_ = false, dropping_ = false;
   std::int64_t line_ = 0;
 };
 
-// The whole of a small text file (a job, a list); throws as LineReader's constructor.
+// All lines of a small text file (a job, a list); throws like LineReader's constructor.
 std::vector<std::string> read_lines(const std::string& path, LineReader::Mode mode = LineReader::Mode::kText);
 
 }  // namespace graphrun

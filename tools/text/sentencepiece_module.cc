@@ -3,7 +3,7 @@
 namespace graphrun {
 
 const SentencePieceCalls& sentencepiece_module() {
-  // Apart, or its protobuf would be taken from the programs: see tools/plugin/sentencepiece.h.
+  // A separate module, or its protobuf would be the programs': see tools/plugin/sentencepiece.h.
   static const SentencePieceCalls* const kCalls = reinterpret_cast<const SentencePieceCalls* (*)()>(
       module_function({kSentencePieceModule, true, "E0511 no-sentencepiece", "SentencePiece, which cuts text into subwords,",
                        "Debian's package is libsentencepiece0"}))();

@@ -5,7 +5,7 @@
 
 namespace graphrun {
 
-// Throws UserError (kRunFailed, E0511) where the module is not where the programs are.
+// Throws UserError (kRunFailed, E0511) if the module is missing.
 const SentencePieceCalls& sentencepiece_module();
 
 }  // namespace graphrun

@@ -11,14 +11,14 @@ namespace graphrun {
 namespace {
 
 constexpr std::uint64_t kLargestModel = std::uint64_t{1} << 28;  // bytes
-// The trainer divides its sums by threads: their number is part of what it finds, so it is no machine's.
+// The trainer splits its sums among threads, so the result depends on their number, which must not depend on the machine.
 constexpr int kTrainingThreads = 4;
 
 [[noreturn]] void subword_error(std::string text, std::vector<std::string> notes) {
   throw UserError(ExitCode::kBadData, "E0657 bad-subwords", std::move(text), std::move(notes));
 }
 
-// What SentencePiece says, without the place in its sources.
+// SentencePiece's message without its source location.
 std::string reason(std::string text) {
   if (const std::size_t condition = text.rfind("] "); condition != std::string::npos) text = text.substr(condition + 2);
   return text.empty() ? "SentencePiece gives no reason" : text;
@@ -30,7 +30,7 @@ void add_to_list(void* to, const char* bytes, std::size_t size) {
 
 void add_to_text(void* to, const char* bytes, std::size_t size) { static_cast<std::string*>(to)->append(bytes, size); }
 
-// A list, one text after the other.
+// Iterates over a list of texts.
 struct TextList {
   const std::vector<std::string>& texts;
   std::size_t next = 0;
@@ -78,8 +78,8 @@ std::shared_ptr<const Subwords> Subwords::train(const SubwordTraining& training,
   if (!sentencepiece_module().train(&settings, next_of_source, &from, add_to_text, &made))
     subword_error(fmt::format("no {} subwords of the training texts of field '{}': {}", merges ? "BPE" : "unigram",
                               training.field, reason(std::move(made))),
-                  {fmt::format("note: {} pieces were asked for", training.size),
-                   "help: vocabulary { size: … } says how many; every character of the texts is one at least"});
+                  {fmt::format("note: {} pieces were requested", training.size),
+                   "help: vocabulary { size: … } sets the number; every character of the texts is at least one piece"});
   return std::make_shared<const Subwords>(std::move(made), fmt::format("the model of field '{}'", training.field));
 }
 

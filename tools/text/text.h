@@ -1,4 +1,4 @@
-// Text cut into words and characters.
+// Splits text into words and characters.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace graphrun {
 
-// Nothing but white space.
+// Whether there is only white space.
 bool is_blank(std::string_view text);
 
-// The words of a text, separated by white space, and of how many code points each is.
+// Visits the words of a text, separated by white space, with the number of their code points.
 void each_word(std::string_view text, const std::function<void(std::string_view word, std::size_t points)>& visit);
 std::vector<std::string> words_of(std::string_view text);
 

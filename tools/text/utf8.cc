@@ -11,7 +11,7 @@
 namespace graphrun {
 namespace {
 
-// Reads one code point; the number of its bytes, or 0 where the bytes are not UTF-8.
+// Reads one code point. Returns the number of its bytes, or 0 if they are not UTF-8.
 std::size_t read_code_point(std::string_view text, utf8proc_int32_t& code) {
   const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
   const utf8proc_ssize_t n = utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size()), &code);

@@ -52,7 +52,7 @@ std::string Vocabulary::text_of(std::span<const std::int32_t> numbers) const {
 std::string joined(const std::vector<std::string>& entries, const TextForm& form) {
   if (form.subwords) return form.subwords->text_of(entries);
   std::string text;
-  bool goes_on = true;  // the word before
+  bool goes_on = true;  // the previous word
   for (const std::string& entry : entries) {
     if (form.spaces && !goes_on) text += ' ';
     goes_on = !form.joiner.empty() && entry.size() > form.joiner.size() && entry.ends_with(form.joiner);
@@ -69,7 +69,7 @@ std::string Vocabulary::text() const {
 
 namespace {
 
-// Mistakes of a file of the user's, told at their lines.
+// Reports mistakes in a user's file, with their lines.
 void check_lines(const std::string& path, const std::vector<std::string>& entries) {
   std::unordered_map<std::string_view, std::size_t> lines;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -78,7 +78,7 @@ void check_lines(const std::string& path, const std::vector<std::string>& entrie
     const auto [known, added] = lines.emplace(entries[i], i + 1);
     if (!added)
       data_error("E0645 bad-vocabulary-entry", path, line, 0,
-                 fmt::format("'{}' stands in line {} already", entries[i], known->second));
+                 fmt::format("'{}' is also in line {}", entries[i], known->second));
   }
 }
 

@@ -10,7 +10,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::string_view kSpaceOfPieces = "\xe2\x96\x81";  // U+2581: how SentencePiece writes a space
+constexpr std::string_view kSpaceOfPieces = "\xe2\x96\x81";  // U+2581, SentencePiece's sign for a space
 
 std::string with_spaces(const std::string& piece) {
   std::string text;
@@ -22,10 +22,10 @@ std::string with_spaces(const std::string& piece) {
   return text;
 }
 
-// The entries as parts of one text, spaces where they part words.
+// The entries as parts of one text, with spaces between words.
 std::vector<std::string> parts_of(const std::vector<std::string>& entries, const TextForm& form, EntriesAre from) {
   std::vector<std::string> parts;
-  bool goes_on = true;  // the word before
+  bool goes_on = true;  // the previous word
   for (const std::string& entry : entries) {
     if (form.subwords) {
       const bool alone = from == EntriesAre::kMade && !form.subwords->is_piece(entry);
@@ -44,7 +44,7 @@ std::vector<std::string> parts_of(const std::vector<std::string>& entries, const
 
 WordSpans word_spans(const std::vector<std::string>& entries, const TextForm& form, EntriesAre from) {
   WordSpans spans;
-  bool inside = false;  // of a word
+  bool inside = false;  // inside a word
   for (const std::string& part : parts_of(entries, form, from)) {
     std::optional<std::size_t> first;
     for (const std::string_view point : code_points(part)) {
@@ -60,12 +60,12 @@ WordSpans word_spans(const std::vector<std::string>& entries, const TextForm& fo
     const std::size_t words = spans.words.size();
     spans.of.push_back(first ? WordSpan{*first, words} : WordSpan{words, words + 1});
   }
-  for (WordSpan& span : spans.of) {  // space at the end
+  for (WordSpan& span : spans.of) {  // white space at the end
     if (span.end > spans.words.size())
       span = {spans.words.size() - std::min<std::size_t>(1, spans.words.size()), spans.words.size()};
   }
   if (from == EntriesAre::kCut) return spans;
-  // Some pieces, single bytes say, are spelled in another way than the text they are of.
+  // Some pieces, such as single bytes, are spelled differently from their text.
   std::vector<std::string> words = words_of(joined(entries, form));
   if (words.size() == spans.words.size()) spans.words = std::move(words);
   return spans;

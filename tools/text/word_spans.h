@@ -1,4 +1,4 @@
-// Which words of a text its entries are part of: words are what spaces part.
+// Determines the words of a text to which its entries belong; words are separated by spaces.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,21 @@
 
 namespace graphrun {
 
-// Words [begin, end). A piece may be part of several, where a model of subwords has such.
+// Words [begin, end). A piece may be part of several words in some subword models.
 struct WordSpan {
   std::size_t begin = 0, end = 0;
   friend bool operator==(const WordSpan&, const WordSpan&) = default;
 };
 
 struct WordSpans {
-  std::vector<WordSpan> of;        // by entry; one that is nothing but space belongs to the word behind it, or to the last
-  std::vector<std::string> words;  // as they stand in the text
+  std::vector<WordSpan> of;        // by entry; an entry of only white space belongs to the next word, or to the last
+  std::vector<std::string> words;  // as in the text
 };
 
 enum class EntriesAre {
-  kCut,   // from a text: together they are that text
-  kMade,  // one by one: what is no piece of a model's subwords, an unknown word say, is a word of its own, as in `joined`
+  kCut,   // split from a text, which they make up together
+  kMade,  // generated one by one: an entry that is not a subword piece, such as an unknown word, is a word of its own, as in
+          // `joined`
 };
 
 WordSpans word_spans(const std::vector<std::string>& entries, const TextForm& form, EntriesAre from);

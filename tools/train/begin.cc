@@ -104,7 +104,7 @@ class Beginning {
                                 {"lowercased", coverage.lowercased}}}});
   }
 
-  // A row of a parameter may stand for another word there, which no size tells.
+  // A row of a parameter may belong to another word there, which sizes do not reveal.
   void compare_vocabularies(const StartRule& rule, const Network& other) {
     for (const auto& [field, vocabulary] : network_.vocabularies) {
       const auto theirs = other.vocabularies.find(field);

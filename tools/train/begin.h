@@ -1,4 +1,4 @@
-// How a new run's parameters begin where other files have them: word vectors, another model.
+// Initializes a new run's parameters from other files: word vectors, another model.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,15 +11,15 @@
 
 namespace graphrun {
 
-// What there is to tell: for the log, and as lines of metrics.
+// Notes for the log, and lines of metrics.
 struct BeginNotes {
   std::vector<std::string> log;
   std::vector<nlohmann::ordered_json> metrics;
 };
 
-// Over what `initialize` has drawn: first word vectors, then the other models, in the order of the job. Throws UserError:
-// (kInvalidGraph, E0313) a parameter that is no row for each entry; (kBadData) E0656 bad vectors, E0669 where the other model
-// has not the same parameters, those of reading files and models.
+// Overwrites the values that `initialize` has drawn: first with word vectors, then with the other models, in the order of the
+// job. Throws UserError: (kInvalidGraph) E0313 for a parameter that does not have a row for each entry; (kBadData) E0656 for
+// bad vectors, E0669 if the other model has different parameters; errors of reading files and models.
 BeginNotes begin_parameters(const Recipe& recipe, const Network& network, Stepper& stepper, std::vector<Diagnostic>& warnings);
 
 }  // namespace graphrun

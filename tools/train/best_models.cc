@@ -49,9 +49,9 @@ void BestModels::add_candidate(const BestModel& model) const {
   }
   if (!model.value || std::isnan(*model.value)) return;
   save(layout_.root, kCandidates, model);
-  prune_checkpoints(layout_.root, std::numeric_limits<int>::max(), kCandidates);  // of leftovers alone
+  prune_checkpoints(layout_.root, std::numeric_limits<int>::max(), kCandidates);  // removes only leftovers
   std::vector<std::string> folders = complete_checkpoints(layout_.root, kCandidates);
-  // Of equal ones the older stay: they come first.
+  // Among equal ones, the older ones stay, since they come first.
   std::stable_sort(folders.begin(), folders.end(), [&](const std::string& a, const std::string& b) {
     return recipe_.keep_highest ? value_of(a) > value_of(b) : value_of(a) < value_of(b);
   });
@@ -73,7 +73,8 @@ void BestModels::drop_leftovers(std::int64_t step) const {
     prune_checkpoints(layout_.root, std::numeric_limits<int>::max(), kind);
     const std::string last = checkpoint_folder(layout_.root, step, kind);
     while (const std::optional<std::string> newest = newest_complete(layout_.root, kind)) {
-      if (newest->size() < last.size() || (newest->size() == last.size() && *newest <= last)) break;  // numbers of one width
+      if (newest->size() < last.size() || (newest->size() == last.size() && *newest <= last))
+        break;  // the numbers have the same width
       remove_checkpoint(*newest);
     }
   }

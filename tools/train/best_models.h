@@ -1,4 +1,4 @@
-// The parameters that a run keeps beside its checkpoints: its model, and those of several validations for their mean.
+// The parameters that a run keeps in addition to its checkpoints: its model, and those of several validations for their mean.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,21 @@ namespace graphrun {
 struct BestModel {
   std::int64_t step = 0;
   NamedTensors parameters;
-  std::string reports;          // of their validation, JSON
-  std::optional<double> value;  // of the kept report
+  std::string reports;          // reports of their validation, as JSON
+  std::optional<double> value;  // value of the kept report
 };
 
 class BestModels {
  public:
   BestModels(const ModelLayout& layout, const Recipe& recipe) : layout_(layout), recipe_(recipe) {}
 
-  // These are the model from now on.
+  // Makes these parameters the model.
   void keep(const BestModel& model) const;
-  // These may become a part of the mean; those that no longer can are removed. Does nothing where the recipe has no mean.
+  // Adds candidates for the mean; removes those that can no longer be part of it. Does nothing if the recipe has no mean.
   void add_candidate(const BestModel& model) const;
-  // The mean of all candidates, and the last of their steps; nothing where there are none.
+  // The mean of all candidates, with the last of their steps; nullopt if there are none.
   std::optional<BestModel> mean() const;
-  // Removes what a run that was cut off left: of steps after `step`, which it has yet to take, and what is half saved or half
-  // removed.
+  // Removes what an interrupted run left: parameters of steps after `step`, and incomplete saves or removals.
   void drop_leftovers(std::int64_t step) const;
 
  private:

@@ -22,7 +22,7 @@ std::string text_of(const VariableSpec& variable) {
   return "";
 }
 
-// "read.forward.{W, U}, E": names in their order, those of one path that follow each other behind it together.
+// "read.forward.{W, U}, E": the names in order; consecutive names with the same path are combined.
 std::string together(const std::vector<std::string>& names) {
   const auto path_of = [](const std::string& name) { return name.substr(0, name.rfind('.') + 1); };  // with its dot; "": none
   std::string text;
@@ -36,7 +36,7 @@ std::string together(const std::vector<std::string>& names) {
   return text;
 }
 
-// Parameters by what says how they begin, in the order of their first.
+// Parameters grouped by how they begin, in the order of each group's first.
 class Beginnings {
  public:
   void add(const InitializeRule* rule, const VariableSpec& variable) {
@@ -61,7 +61,7 @@ class Beginnings {
 }  // namespace
 
 bool matches(std::string_view pattern, std::string_view name) {
-  // Where the last `*` stands, and up to where of the name it has been tried; linear but for backing up to that one star.
+  // The position of the last `*`, and how much of the name it covers so far; the search only goes back to that star.
   std::size_t p = 0, n = 0, star = std::string_view::npos, tried = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -97,7 +97,7 @@ std::vector<std::string> apply_initializers(const std::vector<InitializeRule>& r
   for (VariableSpec& variable : program.variables) {
     if (variable.kind != VariableSpec::Kind::kParameter) continue;
     used.insert(initializer_of(rules, variable, true));
-    const InitializeRule* const rule = initializer_of(rules, variable, false);  // of the rows that no vector fills, too
+    const InitializeRule* const rule = initializer_of(rules, variable, false);  // also for the rows without a vector
     used.insert(rule);
     if (rule) {
       variable.init = rule->init;
@@ -110,7 +110,7 @@ std::vector<std::string> apply_initializers(const std::vector<InitializeRule>& r
     warnings.push_back({Severity::kWarning,
                         "E0422 unused-initialize",
                         rule.match.at,
-                        fmt::format("no parameter begins as match: \"{}\" says", rule.match.text),
+                        fmt::format("no parameter is initialized by match: \"{}\"", rule.match.text),
                         {}});
   }
   return beginnings.lines();

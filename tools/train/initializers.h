@@ -1,4 +1,4 @@
-// How a job says that parameters begin, by patterns over their names.
+// The initializers of a job, by patterns over the names of parameters.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace graphrun {
 
-// `*` stands for any run of characters, the empty one too; everything else for itself.
+// `*` matches any run of characters, also an empty one; every other character matches itself.
 bool matches(std::string_view pattern, std::string_view name);
 
-// The rule that says how a parameter begins: the first that matches its name with another pattern than "*"; else, unless the
-// graph declares how, the first "*". Null: the graph does. `vectors`: whether rules of word vectors count.
+// The rule for a parameter: the first that matches its name with a pattern other than "*"; otherwise, unless the graph declares
+// an initializer, the first "*". Null means the graph's initializer. `vectors`: whether rules for word vectors count.
 const InitializeRule* initializer_of(const std::vector<InitializeRule>& rules, const VariableSpec& parameter, bool vectors);
 
-// Gives every parameter the initializer of its rule, word vectors left out. Returns a line for each rule, with its parameters.
-// A rule that applies to no parameter is a warning (E0422).
+// Gives every parameter the initializer of its rule, except word vectors. Returns a line for each rule, with its parameters. A
+// rule that applies to no parameter gives a warning (E0422).
 std::vector<std::string> apply_initializers(const std::vector<InitializeRule>& rules, Program& program,
                                             std::vector<Diagnostic>& warnings);
 

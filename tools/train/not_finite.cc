@@ -13,7 +13,7 @@
 namespace graphrun {
 namespace {
 
-// nan has no sign.
+// NaN has no sign.
 std::string number_text(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
 
 template <class T>
@@ -26,7 +26,7 @@ std::int64_t first_bad(const TensorView& tensor) {
   return -1;
 }
 
-// The place of the first element that is not finite; -1 where all are.
+// The index of the first element that is not finite, or -1.
 std::int64_t first_bad_element(const TensorView& tensor) {
   if (!tensor.present()) return -1;
   if (tensor.dtype == DType::kFloat32) return first_bad<float>(tensor);
@@ -44,7 +44,7 @@ std::string element_text(const TensorView& tensor, std::int64_t i) {
 
 class FiniteWatch : public Watch {
  public:
-  // `passed_over`: names of nodes that tell nothing.
+  // `passed_over`: names of nodes to ignore.
   explicit FiniteWatch(std::set<std::string> passed_over = {}) : passed_over_(std::move(passed_over)) {}
 
   void made(const Instruction& instruction, std::span<const TensorView> outputs, std::span<const std::int64_t> steps) override {

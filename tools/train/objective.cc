@@ -8,7 +8,7 @@
 namespace graphrun {
 namespace {
 
-// The output that an expression stands for: the graph's own where it is a name.
+// The output for an expression; if it is only a name, the graph's own output.
 std::string output_of(ir::Graph& graph, const ir::SourceText& text, const std::string& field,
                       std::vector<Diagnostic>& problems) {
   if (text.text.empty()) return "";
@@ -22,7 +22,7 @@ std::string output_of(ir::Graph& graph, const ir::SourceText& text, const std::s
   return name;
 }
 
-// The parameters that one of the patterns matches.
+// The parameters that match one of the patterns.
 std::vector<ir::Variable*> matched(ir::Graph& graph, const std::vector<NamePattern>& patterns, const char* what,
                                    std::vector<Diagnostic>& warnings) {
   std::vector<ir::Variable*> found;
@@ -43,7 +43,7 @@ std::vector<ir::Variable*> matched(ir::Graph& graph, const std::vector<NamePatte
   return found;
 }
 
-// Each parameter's factor by the first group that matches its name.
+// Sets each parameter's factor from the first group that matches its name.
 void take_rates(const ir::Graph& graph, const std::vector<RateGroup>& groups, std::map<std::string, double>& factors,
                 std::vector<Diagnostic>& warnings) {
   for (const RateGroup& group : groups) {

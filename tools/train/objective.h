@@ -1,4 +1,4 @@
-// A network as its training sees it: what is minimized, and which parameters that reaches.
+// Prepares a network for training: the objective, and the parameters that are trained.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace graphrun {
 
-// `graph` with outputs for the recipe's `minimize` and `per`, its frozen parameters not trainable; `options` names the outputs
-// the parameters without decay and those with a learning rate of their own. A pattern that no parameter matches is a warning
-// (E0422). Throws UserError (kInvalidGraph, E0401 bad-objective) for an expression that is none over the graph.
+// Returns `graph` with outputs for the recipe's `minimize` and `per`, and with its frozen parameters not trainable. Sets these
+// outputs, the parameters without decay and those with their own learning rate in `options`. A pattern that no parameter
+// matches gives a warning (E0422). Throws UserError (kInvalidGraph, E0401 bad-objective) for an invalid expression.
 ir::Graph with_objective(ir::Graph graph, const Recipe& recipe, TrainOptions& options, std::vector<Diagnostic>& warnings);
 
 }  // namespace graphrun

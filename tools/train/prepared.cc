@@ -12,7 +12,7 @@
 namespace graphrun {
 namespace {
 
-// Where training runs, and how exactly.
+// The device and precision of training.
 std::string name_of_device(const Device& device, const Job& job) {
   const std::string precision = Job::ProductPrecision_Name(job.product_precision());
   std::string name, why_not;

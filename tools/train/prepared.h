@@ -1,4 +1,4 @@
-// A network made ready for a training run: compiled for its steps and for its reports.
+// A network prepared for a training run: compiled for its steps and for its reports.
 #pragma once
 
 #include <optional>
@@ -17,21 +17,21 @@
 
 namespace graphrun {
 
-// The network of a new run, with all that --dump-job prints. Throws UserError: (kBadData) the files of the job that can't be
-// read, all together; what build_network throws. `training`: as build_network's.
+// The network of a new run, with everything that --dump-job prints. `training`: like build_network's. Throws UserError:
+// (kBadData) for all files of the job that cannot be read; what build_network throws.
 Network new_network(LoadedJob job, std::optional<ReadExamples>& training);
 
-// The graphs that a network names.
+// The graphs of a network.
 struct NetworkGraphs {
   GraphSources sources;
-  ir::Graph training, inference;  // the network in training, and in use
-  double seconds = 0;             // that reading and expanding took
+  ir::Graph training, inference;  // the network in training and in inference
+  double seconds = 0;             // time to read and expand them
 };
-// Reads them. Throws UserError (kInvalidGraph) for what is wrong with them or does not fit the job.
+// Reads them. Throws UserError (kInvalidGraph) for mistakes in them, or if they do not fit the job.
 NetworkGraphs load_graphs(const Network& network, std::vector<Diagnostic>& warnings);
 
 struct Prepared {
-  // `read`: the graphs of the network. Throws UserError (kInvalidGraph) for what is wrong with objective or reports.
+  // `read`: the graphs of the network. Throws UserError (kInvalidGraph) for mistakes in the objective or the reports.
   Prepared(Network made, NetworkGraphs read, const Device& where, std::vector<Diagnostic>& warnings);
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
@@ -42,16 +42,16 @@ struct Prepared {
   const NetworkGraphs graphs;
   Stepper stepper;
   Evaluator evaluator;
-  const double seconds;  // that compiling took, from the graphs' files on
+  const double seconds;  // time to compile, beginning with the graphs' files
 
  private:
   Prepared(Network made, NetworkGraphs read, const Device& where, std::vector<Diagnostic>& warnings, double begun);
 };
 
-// The error, and warnings that nobody has seen yet.
+// The error together with warnings that were not shown yet.
 UserError with_warnings(const UserError& error, const std::vector<Diagnostic>& warnings);
 
-// What is trained, on what and where, in the log.
+// Writes the network, the data and the device to the log.
 void describe(ProgressDisplay& display, const Prepared& prepared, const TrainingData& data);
 
 }  // namespace graphrun

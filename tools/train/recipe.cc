@@ -38,7 +38,7 @@ std::vector<NamePattern> read_patterns(const pb::RepeatedPtrField<std::string>& 
   return patterns;
 }
 
-// The kind's name is the operator's, and its fields are the operator's attributes.
+// The name of the optimizer is that of its operator, and its fields are the operator's attributes.
 void read_optimizer(const Job::Optimizer& message, const Places& places, Recipe& recipe) {
   const pb::FieldDescriptor* kind =
       message.GetReflection()->GetOneofFieldDescriptor(message, message.GetDescriptor()->FindOneofByName("kind"));
@@ -132,7 +132,7 @@ Recipe make_recipe(const LoadedJob& job) {
   recipe.keep = recipe.keep_highest ? train.validate().keep_highest() : train.validate().keep_lowest();
   recipe.stop = {train.stop().patience(), train.stop().margin()};
   recipe.average = {train.average().has_best() ? train.average().best() : train.average().last(), train.average().has_best()};
-  // As fill_defaults has them: a folder of an older program leaves them out.
+  // The same as in fill_defaults, because folders of older programs lack them.
   const Job::Checkpoint& checkpoint = train.checkpoint();
   recipe.metrics_every_steps = train.metrics().every_steps() > 0 ? train.metrics().every_steps() : kMetricsEverySteps;
   recipe.checkpoint = {checkpoint.every_steps(), checkpoint.every_minutes(),

@@ -1,4 +1,4 @@
-// What a job's `train` block says, as plain data.
+// A job's `train` block as plain data.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace graphrun {
 
-// A pattern over parameters' names.
+// A pattern over names of parameters.
 struct NamePattern {
-  std::string text;  // `*` is any run of characters
+  std::string text;  // `*` matches any run of characters
   Location at;
 };
 
@@ -22,14 +22,14 @@ struct InitializeRule {
   NamePattern match;
   VariableSpec::Init init = VariableSpec::Init::kConstant;
   double amount = 0;
-  // Word vectors: rows of their own over what another rule says. Empty: none.
+  // Word vectors, which overwrite rows that another rule initialized; may be empty.
   std::string vectors;  // a file
-  std::string field;    // whose vocabulary
+  std::string field;    // the field of the vocabulary
   bool lowercase = false;
   Location vectors_at;
 };
 
-// Parameters that begin as another model's.
+// Parameters that begin as those of another model.
 struct StartRule {
   std::string model;               // a folder
   std::vector<NamePattern> match;  // empty: all
@@ -37,56 +37,56 @@ struct StartRule {
   Location at;
 };
 
-// When validation happens beside the end of the run: exactly one is above 0.
+// When to validate, in addition to the end of the run: exactly one is above 0.
 struct ValidateRule {
   std::int64_t epochs = 1, steps = 0, times_per_epoch = 0;
-  Location at = {};  // of what is above 0
+  Location at = {};  // location of the setting above 0
 };
 
-// What ends a run: whichever comes first of those above 0, of which there is one at least.
+// The end of a run: whichever comes first of those above 0; at least one is.
 struct EndRule {
   std::int64_t epochs = 0, updates = 0;
   double hours = 0;
 };
 
-// When a run saves beside the end of each epoch; 0: not by that.
+// When to save, in addition to the end of each epoch; 0: not used.
 struct CheckpointRule {
   std::int64_t every_steps = 0;
   double every_minutes = 0;
-  int keep = 0;  // the newest so many
+  int keep = 0;  // number of newest checkpoints to keep
 };
 
 struct StopRule {
-  std::int64_t patience = 0;  // validations; 0: never
+  std::int64_t patience = 0;  // validations without improvement; 0: never stop early
   double margin = 0;
 };
 
 // The model is the mean of the parameters at several validations.
 struct AverageRule {
-  std::int64_t number = 0;  // 0: none
-  bool best = false;        // those with the best kept reports, else the last
+  std::int64_t number = 0;  // 0: no mean
+  bool best = false;        // those with the best kept reports; otherwise the last ones
 };
 
-// Parameters whose learning rate is multiplied.
+// Parameters with a factor of the learning rate.
 struct RateGroup {
   NamePattern match;
   double factor = 1;
 };
 
 struct Recipe {
-  TrainOptions options;  // what the compiler adds; its minimize and per are add_objective's
+  TrainOptions options;  // options for the compiler; with_objective sets its minimize and per
   ir::SourceText minimize, per;
-  std::int64_t accumulate = 1;  // batches of one update
+  std::int64_t accumulate = 1;  // batches per update
   std::vector<InitializeRule> initialize;
   std::vector<StartRule> start;
   std::vector<NamePattern> freeze, no_decay;
-  std::vector<RateGroup> groups;  // the first that matches counts
+  std::vector<RateGroup> groups;  // the first match counts
   double learning_rate = 0;
   ScheduleRule schedule;
   EndRule end;
   std::uint64_t seed = 0;
   ValidateRule validate;
-  std::string keep;  // the report whose best parameters the model keeps; empty: the last ones
+  std::string keep;  // the report that selects the model's parameters; empty: the last parameters
   bool keep_highest = true;
   StopRule stop;
   AverageRule average;
@@ -94,7 +94,7 @@ struct Recipe {
   CheckpointRule checkpoint;
 };
 
-// `job` has passed require_training.
+// `job` must have passed require_training.
 Recipe make_recipe(const LoadedJob& job);
 
 }  // namespace graphrun

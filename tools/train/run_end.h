@@ -1,4 +1,4 @@
-// The end of a run, by whichever comes first of the epochs, updates and hours that its job gives; and the clock of its hours.
+// Decides when a run ends, by epochs, updates or hours, whichever comes first; keeps the clock for hours.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,34 @@
 
 namespace graphrun {
 
-// How far a run is.
+// The position of a run.
 struct RunPlace {
-  BatchPosition next;        // the batch that comes next
-  std::int64_t updates = 0;  // done
+  BatchPosition next;        // the next batch
+  std::int64_t updates = 0;  // updates done
 };
 
 class RunEnd {
  public:
   explicit RunEnd(const EndRule& rule) : rule_(rule) {}
 
-  // What the run's earlier starts took.
+  // Sets the duration of the run's earlier starts.
   void restore(double seconds);
-  // From here on time counts.
+  // Starts the clock.
   void start() { begun_ = seconds_now(); }
   double seconds() const { return before_ + (begun_ ? seconds_now() - *begun_ : 0); }
 
-  // Whether the last epoch, update or hour is through. The clock counts only once look_at_clock() has seen it, so that the
-  // answer is one and the same between two looks.
+  // Whether the last epoch, update or hour is over. Hours only count when look_at_clock() has read the clock, so the answer
+  // does not change between two calls of it.
   bool reached(const RunPlace& place) const { return *reached_by(place) != '\0'; }
-  // The setting of the job that reached() goes by: "train.epochs"; "" where the run is not over.
+  // The setting of the job that ended the run: "train.epochs"; "" if it is not over.
   const char* reached_by(const RunPlace& place) const;
-  // Whether the hours have just come to their end: true once.
+  // Reads the clock. Returns true once, when the hours have just ended.
   bool look_at_clock();
-  // That they have, as another process's clock says.
+  // Ends the hours, because another process's clock has reached them.
   void end_hours() { time_is_up_ = true; }
   bool is_last_epoch(std::int64_t epoch) const { return epoch == rule_.epochs; }
 
-  // Until the end, where a batch of an epoch of so many takes so long.
+  // The time until the end, given the number of batches per epoch and the seconds per batch.
   double seconds_left(const RunPlace& place, std::int64_t batches, std::int64_t accumulate, double seconds_of_batch) const;
 
  private:

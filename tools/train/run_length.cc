@@ -6,7 +6,7 @@
 namespace graphrun {
 namespace {
 
-// Validations behind the first `updates` updates, and whether one is behind the last of them.
+// The number of validations after the first `updates` updates, and whether one follows the last of them.
 struct Validations {
   std::int64_t count = 0;
   bool at_end = false;
@@ -46,7 +46,7 @@ RunLength length_of_run(const EndRule& end, const ValidateRule& rule, const RunS
       return static_cast<double>(updates) * seconds_of_update +
              static_cast<double>(validations_of(rule, shape, updates).count) * seconds_of_validation;
     };
-    // The first update behind which the time is up: it is up behind the last of these at any rate.
+    // Searches for the first update after which the time is over; it is certainly over after `most` updates.
     const double most = end.hours * 3600 / std::max(seconds_of_update, 1e-9) + 1;
     std::int64_t first = 1, last = most < 1e18 ? std::min(run.updates, static_cast<std::int64_t>(most)) : run.updates;
     while (first < last) {

@@ -19,7 +19,7 @@ bool Patience::improves(double value, bool highest, double margin) {
   return true;
 }
 
-// The rate behind the warm-up.
+// The rate without the warm-up.
 double LearningRate::shaped(std::int64_t update) const {
   const auto t = static_cast<double>(update), warmup = static_cast<double>(rule_.warmup);
   switch (rule_.kind) {

@@ -1,4 +1,4 @@
-// The learning rate over a run, and when it has fallen often enough.
+// The learning rate during a run, and early stopping by the number of its decays.
 #pragma once
 
 #include <cstdint>
@@ -9,41 +9,41 @@ namespace graphrun {
 struct ScheduleRule {
   enum class Kind : std::uint8_t {
     kConstant,
-    kPerEpoch,           // times `factor` at the start of each epoch from `from` on
-    kNoImprovement,      // times `factor` after `patience` validations that did not improve the kept report
-    kInverseSquareRoot,  // times √(warmup / t) at update t
+    kPerEpoch,           // multiplied by `factor` at the start of each epoch from `from` on
+    kNoImprovement,      // multiplied by `factor` after `patience` validations that did not improve the kept report
+    kInverseSquareRoot,  // multiplied by √(warmup / t) at update t
     kCosine,             // half a cosine, from the end of the warm-up to update `steps`
-    kGnmtPlus,           // up, level, down exponentially
+    kGnmtPlus,           // rises, stays, then falls exponentially
   } kind = Kind::kConstant;
   double factor = 1;
   std::int64_t from = 1;  // an epoch, from 1
   // kNoImprovement
   std::int64_t patience = 1;
   double margin = 0, margin_of_rate = 0;
-  std::int64_t decays = 0;  // so many without an improvement end the training; 0: none
+  std::int64_t decays = 0;  // decays without an improvement that end the training; 0: never
   bool restart = false;     // from the best parameters
-  // Of all but kGnmtPlus: updates over which the rate rises.
+  // All but kGnmtPlus: number of updates during which the rate rises.
   std::int64_t warmup = 0;
   double least = 0;
   std::int64_t steps = 0;  // kCosine
-  // kGnmtPlus: n, p, s and e of its formula.
+  // kGnmtPlus: n, p, s and e in its formula.
   double times = 1, gnmt_warmup = 1, decay_from = 0, decay_to = 1;
 };
 
-// Counts validations without an improvement. Better: by at least `margin` than the last value that was better.
+// Counts validations without an improvement. A value is better if it improves on the last better value by at least `margin`.
 struct Patience {
   std::optional<double> reference;
   std::int64_t waited = 0;
-  // Whether `value` is better; else one more has been waited for.
+  // Whether `value` is better; otherwise increases the count.
   bool improves(double value, bool highest, double margin);
   friend bool operator==(const Patience&, const Patience&) = default;
 };
 
-// What changes during a run; a checkpoint that holds it restores a schedule exactly.
+// The part that changes during a run; restoring it from a checkpoint continues the schedule exactly.
 struct ScheduleState {
-  double rate = 0;  // before what depends on the number of the update
+  double rate = 0;  // without the part that depends on the number of the update
   Patience patience;
-  std::int64_t decays = 0;  // since the last improvement
+  std::int64_t decays = 0;  // decays since the last improvement
   friend bool operator==(const ScheduleState&, const ScheduleState&) = default;
 };
 
@@ -51,17 +51,17 @@ class LearningRate {
  public:
   LearningRate(const ScheduleRule& rule, double start) : rule_(rule) { state_.rate = start; }
 
-  // Of update number `update`, from 1.
+  // The rate of update number `update`, from 1.
   double rate(std::int64_t update) const;
   const ScheduleState& state() const { return state_; }
   void restore(const ScheduleState& state) { state_ = state; }
 
-  // Epochs count from 1; once at the start of each.
+  // Call it once at the start of each epoch. Epochs count from 1.
   void begin_epoch(std::int64_t epoch);
 
   enum class After : std::uint8_t { kGoOn, kRestart, kEnd };
-  // A validation gave `value` of the kept report behind update number `update`. kRestart: the rate fell, and the parameters are
-  // to be the best again.
+  // Call it after a validation with the value of the kept report, after update number `update`. kRestart: the rate fell, and
+  // training continues from the best parameters.
   After after_validation(double value, bool highest, std::int64_t update);
 
  private:

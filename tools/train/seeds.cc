@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kLargestMetrics = std::uint64_t{1} << 30;  // bytes
 const std::vector<std::string> kSets = {"valid", "test"};
 
-// The reports of a finished run, by set.
+// The reports of a finished run, by set of data.
 struct SeedResults {
   std::uint64_t seed = 0;
   std::string folder;
@@ -28,10 +28,10 @@ struct SeedResults {
   std::map<std::string, ReportResults> sets;
 };
 
-// Throws E0520 where a run exists in the folder itself, or, unless runs are resumed, in the folder of one of the seeds.
+// Throws E0520 if there is a run in the folder itself or, unless runs are resumed, in the folder of one of the seeds.
 void check_folders(const TrainRequest& request, const std::vector<SeedResults>& runs) {
   const auto refuse = [](const std::string& folder, const std::string& other) {
-    throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("a run stands in '{}' already", folder),
+    throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("'{}' already contains a run", folder),
                     {"help: " + other + "name another folder with --out"});
   };
   if (holds_run(request.out)) refuse(request.out, "it is not one of several seeds; ");
@@ -40,7 +40,7 @@ void check_folders(const TrainRequest& request, const std::vector<SeedResults>& 
   }
 }
 
-// The results of the last line of metrics that has them.
+// The results in the last line of metrics that has them.
 std::optional<ReportResults> test_results(const ModelLayout& layout) {
   std::optional<ReportResults> last;
   std::istringstream lines(read_file(layout.metrics(), kLargestMetrics));
@@ -56,7 +56,7 @@ void read_results(SeedResults& run) {
   if (const auto test = test_results(layout)) run.sets["test"] = *test;
 }
 
-// The mean over the runs that have this set, and the deviation of such a sample: of one run there is none.
+// The mean over the runs that have this set, and the sample deviation, which does not exist for one run.
 struct Together {
   ReportResults mean, deviation;
 };
@@ -73,7 +73,7 @@ Together together(const std::vector<SeedResults>& runs, const std::string& set) 
     for (const ReportResults* results : all) sum += result_of(*results, name);
     for (const ReportResults* results : all) squares += std::pow(result_of(*results, name) - sum / count, 2);
     both.mean.emplace_back(name, sum / count);
-    both.deviation.emplace_back(name, std::sqrt(squares / (count - 1)));  // nan: there is none
+    both.deviation.emplace_back(name, std::sqrt(squares / (count - 1)));  // NaN if there is none
   }
   return both;
 }
@@ -113,7 +113,7 @@ nlohmann::ordered_json json_of(const std::vector<SeedResults>& runs) {
   return {{"seeds", each}, {"mean", mean}, {"deviation", deviation}};
 }
 
-// The finished runs of other seeds that stand in the folder too.
+// Adds the finished runs of other seeds in the folder.
 void add_others(const std::string& out, std::vector<SeedResults>& runs) {
   const auto named = static_cast<std::ptrdiff_t>(runs.size());
   for (const std::uint64_t seed : seeds_in(out)) {
@@ -121,7 +121,7 @@ void add_others(const std::string& out, std::vector<SeedResults>& runs) {
     if (std::any_of(runs.begin(), end, [&](const SeedResults& run) { return run.seed == seed; })) continue;
     SeedResults other{seed, seed_folder(out, seed), false, {}};
     const ModelLayout layout{other.folder};
-    // Not ended, or not on test data: nothing to compare.
+    // Not finished, or without test data: nothing to compare.
     if (!is_there(layout.metrics()) || !test_results(layout)) continue;
     read_results(other);
     runs.push_back(std::move(other));

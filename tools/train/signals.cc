@@ -39,7 +39,7 @@ StopSignals::StopSignals() {
 
 StopSignals::~StopSignals() {
   ended_ = true;
-  pthread_kill(waiting_.native_handle(), SIGTERM);  // wakes it
+  pthread_kill(waiting_.native_handle(), SIGTERM);  // wakes the thread
   waiting_.join();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }

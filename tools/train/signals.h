@@ -1,6 +1,6 @@
-// SIGINT and SIGTERM during a run: the first asks for a checkpoint at the next step. SIGUSR1 counts as SIGTERM: it is what
-// launchers of several processes pass on. Those within two seconds of the first count as one: timeout and service managers
-// signal both the process and its group.
+// SIGINT and SIGTERM during a run: the first requests a checkpoint at the next step. SIGUSR1 counts as SIGTERM, because
+// launchers of several processes pass it on. Further signals within two seconds count as the same one, because timeout and
+// service managers signal both the process and its group.
 #pragma once
 
 #include <atomic>
@@ -11,17 +11,17 @@
 
 namespace graphrun {
 
-// Decides what a signal does, by when it comes and whether a checkpoint is being saved.
+// Decides what a signal does, depending on when it arrives and whether a checkpoint is being saved.
 class StopPolicy {
  public:
   static constexpr std::chrono::seconds kSameRequest{2};
   enum class Action {
-    kStop,    // the first: a checkpoint, and the end
-    kNone,    // it counts as one with the first
-    kReport,  // the first later one during a save, which continues
-    kEnd,     // any other: the program ends at once
+    kStop,    // the first one: save a checkpoint and end
+    kNone,    // counts as the same as the first
+    kReport,  // the first later one during a save: report it and finish the save
+    kEnd,     // any other: end the program at once
   };
-  // `at`: by a clock that only rises.
+  // `at`: time of a monotonic clock.
   Action at_signal(std::chrono::nanoseconds at, bool saving);
 
  private:
@@ -29,11 +29,11 @@ class StopPolicy {
   bool reported_ = false;
 };
 
-// While one lives, the signals only leave a note, but for those that end the program; what handled them before comes back
-// with its end. One at a time, made before the program has other threads: it is a thread of its own that waits for them, and
-// all that start later leave them to it. No computing thread may be interrupted by a handler: machine code that a library
-// writes at run time (oneDNN's products) may use the stack pointer for other things, and the kernel would put the handler's
-// frame there.
+// During its lifetime, the signals are only recorded, except those that end the program; the destructor restores the previous
+// handlers. There may be one at a time, created before the program has other threads: a thread of its own waits for the
+// signals, and threads that start later have them blocked. A handler must never interrupt a computing thread: machine code that
+// a library generates (oneDNN's products) may use the stack pointer for other purposes, and the kernel would write the
+// handler's frame there.
 class StopSignals {
  public:
   StopSignals();
@@ -41,10 +41,10 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // The signal that came; 0: none.
+  // The signal that was received, or 0.
   int pending() const { return came_.load(); }
 
-  // Marks that a checkpoint is being saved, as long as it lives.
+  // Marks, during its lifetime, that a checkpoint is being saved.
   class Saving {
    public:
     explicit Saving(StopSignals& signals) : signals_(signals) { signals_.saving_ = true; }

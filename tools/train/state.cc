@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// More than any run counts of anything, and so few that they can be added up.
+// An upper bound of all counts of a run, small enough that sums of counts do not overflow.
 constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
 
 Json json_of(const Patience& patience) {
@@ -28,7 +28,7 @@ Patience patience_of(const nlohmann::json& json) {
 
 Json json_of(const BatchPosition& position) { return {{"epoch", position.epoch}, {"batch", position.batch}}; }
 
-// Folders of older programs know the rate alone.
+// Folders of older programs only have the rate.
 void read_schedule(const nlohmann::json& json, TrainState& s) {
   json.at("learning_rate").get_to(s.schedule.rate);
   if (!json.contains("schedule")) {
@@ -94,7 +94,7 @@ TrainState parse_state(const std::string& text, const std::string& where) {
     json.at("best_epoch").get_to(s.best_epoch);
     json.at("metrics_bytes").get_to(s.metrics_bytes);
     json.at("finished").get_to(s.finished);
-    s.model = json.value("model", "");  // an older program wrote none
+    s.model = json.value("model", "");  // older programs wrote none
     if (json.contains("best")) s.best = number_of(json.at("best"));
     if (json.contains("seconds")) s.seconds = json.at("seconds").get<double>();
     for (const std::int64_t count : {s.step, s.next.epoch - 1, s.next.batch, s.loss_steps, s.recent_steps, s.best_epoch,
@@ -106,7 +106,8 @@ TrainState parse_state(const std::string& text, const std::string& where) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    throw UserError(ExitCode::kBadData, "E0661 bad-state", "'" + where + "' does not say where a run stands: " + error.what());
+    throw UserError(ExitCode::kBadData, "E0661 bad-state",
+                    "'" + where + "' does not contain the state of a run: " + error.what());
   }
 }
 

@@ -54,7 +54,7 @@ Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, FeedPlan& plan, T
   update_ = std::make_unique<Executable>(std::move(program), variables_, target_);
 }
 
-// Where nothing is left to train, the pattern that freezes has it, or else what is minimized.
+// If nothing is left to train, the error is at the pattern that freezes, otherwise at the objective.
 Program Stepper::compiled(const Recipe& recipe) const {
   const auto freezes = [&](const NamePattern& pattern) {
     return std::any_of(graph_.variables.begin(), graph_.variables.end(), [&](const ir::Variable& variable) {
@@ -66,7 +66,7 @@ Program Stepper::compiled(const Recipe& recipe) const {
   return told_at(at, [&] { return compile(graph_, fetched(), &options_); });
 }
 
-// What a batch gives: what is minimized, what that is divided by, the norm where it is also an update.
+// The fetches for a batch: the objective, its divisor and, if it is also an update, the norm.
 CompileOptions Stepper::fetched() const {
   CompileOptions options;
   options.fetches = {options_.minimize};
@@ -103,17 +103,17 @@ RunOptions Stepper::run_options(std::int64_t step, std::int64_t number) const {
 void Stepper::reserve(const Batch& batch) { executable_->reserve(feeds_of(executable_->program(), &batch, 0, 0, 0)); }
 
 void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const {
-  const ScopedThreads one_thread(1);  // a watched run has no more
+  const ScopedThreads one_thread(1);  // a watched run has only one
   CompileOptions options = fetched();
   options.disabled_passes = names_to_disable();
   const auto variables = std::make_shared<Variables>();
   for (const auto& [name, tensor] : variables_->all()) variables->set(name, tensor.clone());
-  const Target cpu(cpu_device(), WeightForm::kFloat32, target_.products);  // which alone can be watched
+  const Target cpu(cpu_device(), WeightForm::kFloat32, target_.products);  // the only device that can be watched
   Executable plain(compile(graph_, options, &options_), variables, cpu);
   if (batch.fresh) clear_states(plain.program(), *variables);
   RunOptions run = run_options(step, pending_.batches);
   run.watch = &watch;
-  run.profiler = nullptr;  // what is recomputed here is not part of training
+  run.profiler = nullptr;  // this recomputation is not part of training
   plain.run(feeds_of(plain.program(), &batch, step, learning_rate, pending_.batches), run);
 }
 
@@ -122,7 +122,7 @@ std::optional<StepOutcome> Stepper::add(const Batch& batch, std::int64_t step, d
   const auto run = std::make_shared<Executable::Started>(executable_->start(
       feeds_of(executable_->program(), &batch, step, learning_rate, pending_.batches), run_options(step, pending_.batches)));
   const std::size_t losses =
-      executable_->program().fetches.size() - (update_ ? 0 : 1);  // minimize, and per where it is another
+      executable_->program().fetches.size() - (update_ ? 0 : 1);  // minimize, and per if it is another output
   const auto per_of = [losses](const std::vector<Tensor>& fetched) { return losses > 1 ? fetched[1].at(0) : 1; };
   if (!update_) {
     return [run, per_of] {
@@ -170,7 +170,7 @@ std::optional<StepResult> Stepper::finish(std::int64_t step, double learning_rat
   return result;
 }
 
-// Of both programs, each name once.
+// The variables of both programs, each name once.
 std::vector<const VariableSpec*> Stepper::variable_specs() const {
   std::map<std::string_view, const VariableSpec*> specs;
   for (const VariableSpec& variable : executable_->program().variables) specs.emplace(variable.name, &variable);
@@ -267,7 +267,7 @@ void set_variables(const std::vector<const VariableSpec*>& specs, VariableSpec::
   }
   for (const auto& [name, variable] : wanted) {
     const auto it = tensors.find(name);
-    // The sizes of a stream's state follow from the batch; one that was never made begins as zeros.
+    // The sizes of a stream's state follow from the batch; a state that was never computed begins as zeros.
     const bool is_state = kind == VariableSpec::Kind::kState;
     if (it == tensors.end()) {
       if (!is_state) faults.push_back(fmt::format("missing: {} {}", name, str(variable->shape)));

@@ -30,7 +30,7 @@
 namespace graphrun {
 namespace {
 
-// The network of a new run, or of the one that `layout` holds. `training`: as new_network's.
+// The network of a new run, or of the run in `layout`. `training`: like new_network's.
 Network open_network(LoadedJob job, const ModelLayout& layout, bool begun, std::vector<Diagnostic>& warnings,
                      std::optional<ReadExamples>& training) {
   if (!begun) return new_network(std::move(job), training);
@@ -42,16 +42,17 @@ Network open_network(LoadedJob job, const ModelLayout& layout, bool begun, std::
   return network;
 }
 
-// The checkpoint from which the run continues; none where it ended before its first one and begins again. A damaged checkpoint
-// is skipped with a warning.
+// The checkpoint from which the run continues; nullopt if it ended before its first one and begins again. Skips damaged
+// checkpoints with a warning.
 std::optional<std::string> find_checkpoint(const ModelLayout& layout, std::vector<Diagnostic>& warnings) {
   NewestCheckpoint newest = newest_sound(layout.root);
   if (!newest.folder && !newest.damaged.empty()) {
     for (std::string& what : newest.damaged) what.insert(0, "note: ");
     newest.damaged.push_back("help: begin a run in another folder, or put a sound checkpoint back");
-    throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint",
-                    fmt::format("every checkpoint of the run in '{}' is damaged: there is none to continue from", layout.root),
-                    std::move(newest.damaged));
+    throw UserError(
+        ExitCode::kBadData, "E0685 bad-checkpoint",
+        fmt::format("every checkpoint of the run in '{}' is damaged, so none is left to continue from", layout.root),
+        std::move(newest.damaged));
   }
   for (const std::string& what : newest.damaged) {
     warnings.push_back(
@@ -60,7 +61,7 @@ std::optional<std::string> find_checkpoint(const ModelLayout& layout, std::vecto
   return newest.folder;
 }
 
-// Profiles steps as long as it lives, and then writes what it has, however the training ended.
+// Profiles steps during its lifetime; the destructor writes the profile, however training ended.
 class ProfiledSteps {
  public:
   ProfiledSteps(const std::string& file, Stepper& stepper, ProgressDisplay& display)
@@ -71,7 +72,7 @@ class ProfiledSteps {
     stepper_.profile(nullptr);
     try {
       tell();
-    } catch (const UserError&) {  // the log can't be written: the training ends of that too
+    } catch (const UserError&) {  // the log cannot be written, which also ends training
     }
   }
 
@@ -98,7 +99,7 @@ class ProfiledSteps {
   Profiler profiler_;
 };
 
-// Which parameters the folder of a run that is done has as its model.
+// Which parameters the folder of a finished run keeps as its model.
 std::string kept_text(const Network& network, const Recipe& recipe, const Trainer& trainer) {
   const bool validates = !network.job.data.valid.empty();
   if (recipe.average.number > 0 && validates) return "the average of the parameters";
@@ -106,7 +107,7 @@ std::string kept_text(const Network& network, const Recipe& recipe, const Traine
   return fmt::format("that of epoch {}, the best by {}", trainer.best_epoch(), recipe.keep);
 }
 
-// Why the run ended, what its folder has now, and what can be done with it.
+// Prints why the run ended, what its folder contains, and what can be done with it.
 void tell_end(ProgressDisplay& display, const Network& network, const Recipe& recipe, const Trainer& trainer,
               const std::string& root) {
   const std::string folder = shell_quoted(root);
@@ -118,7 +119,7 @@ void tell_end(ProgressDisplay& display, const Network& network, const Recipe& re
   display.log("next: graphrun " + use);
 }
 
-// A process takes a batch of the update at a time: with fewer batches than processes some would never have one.
+// Each process takes one batch of the update at a time: with fewer batches than processes, some would never get one.
 void require_batches(const LoadedJob& job, const Communicator& together) {
   const std::int64_t batches = std::max(1, job.message.train().accumulate());
   const bool is_stream = job.data.format == Format::kStream;
@@ -133,7 +134,7 @@ void require_batches(const LoadedJob& job, const Communicator& together) {
                                together.size(), together.size())});
 }
 
-// What another process has to have as well. `data`: data_digests(network.job).
+// What all processes must have in common. `data`: data_digests(network.job).
 std::vector<Fact> facts_of(const Prepared& prepared, const std::string& data) {
   const Build& build = this_build();
   const Network& network = prepared.network;
@@ -170,7 +171,7 @@ std::string processes_text(const Communicator& together, const Recipe& recipe) {
                      together.library(), counted(recipe.accumulate, "batch", "es"), counted(rounds, "round"));
 }
 
-// `warnings`: what is not shown yet.
+// `warnings`: those that were not shown yet.
 ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay& display, std::vector<Diagnostic>& warnings) {
   LoadedJob job = parse_job(request.text, request.job, request.settings);
   require_training(job);
@@ -183,15 +184,15 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
                                 : request.resume ? RunFolder::Begin::kResume
                                                  : RunFolder::Begin::kNew);
   const bool profiles = writes && !request.profile.empty();
-  if (profiles) const AtomicFile probe(request.profile);  // can it be written? One that is there stays
+  if (profiles) const AtomicFile probe(request.profile);  // checks that it can be written; an existing file stays
   const ModelLayout& layout = folder.layout();
   std::optional<std::string> checkpoint;
   if (writes) checkpoint = find_checkpoint(layout, warnings);
-  if (together != nullptr) {  // it may have found a damaged one
+  if (together != nullptr) {  // the newest checkpoint may be damaged
     const std::string found = together->broadcast(checkpoint.value_or(""));
     if (!found.empty()) checkpoint = found;
   }
-  // A run saves before its first step, so this is none: training anew would cost the model that is there.
+  // A run saves before its first step, so this is a finished model; training again would destroy it.
   if (writes && !checkpoint && is_there(layout.path("best"))) {
     throw UserError(
         ExitCode::kUsage, "E0523 nothing-to-resume",
@@ -242,7 +243,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   folder.inside([&] {
     if (!checkpoint) {
-      write_model(layout, dump_job(network.job, true), prepared.graphs.sources, network.vocabularies, digests,
+      write_model(layout, network.job, prepared.graphs.sources, network.vocabularies, digests,
                   ir::print(prepared.graphs.training, {false}));
     }
     record_start(layout, request.command, trainer.step());
@@ -263,7 +264,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
 }  // namespace
 
 ExitCode train(const TrainRequest& request) {
-  StopSignals signals;  // before anything starts a thread
+  StopSignals signals;  // before any thread starts
   const bool speaks = request.together == nullptr || request.together->rank() == 0;
   ProgressDisplay display(speaks ? ProgressDisplay::for_stderr(request.quiet) : ProgressDisplay::silent());
   std::vector<Diagnostic> warnings;
@@ -272,8 +273,8 @@ ExitCode train(const TrainRequest& request) {
   } catch (const UserError& error) {
     UserError all = with_warnings(error, warnings);
     try {
-      display.record(render(all.diagnostics()));  // who catches it shows it
-    } catch (const UserError&) {                  // the log can't be written, which may be what went wrong
+      display.record(render(all.diagnostics()));  // the caller shows it
+    } catch (const UserError&) {                  // the log cannot be written, which may be the error itself
     }
     throw all;
   } catch (const PeerEnd& end) {

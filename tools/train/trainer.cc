@@ -15,7 +15,7 @@
 namespace graphrun {
 namespace {
 
-const std::string kBestPrefix = "best_";  // of a checkpoint's groups: as they were at the best model
+const std::string kBestPrefix = "best_";  // prefix of a checkpoint's groups that belong to the best model
 
 }  // namespace
 
@@ -57,10 +57,10 @@ void Trainer::restore(const std::string& folder) {
   best_ = stepper_.groups_of(checkpoint, kBestPrefix);
   steps_since_ = {folder, {}};
   end_.restore(state_.seconds ? *state_.seconds : seconds_before(layout_.speed(), state_.step));
-  state_.finished = finished();                     // a later end may have been set
-  if (together_ != nullptr) together_->gather("");  // all have read it
+  state_.finished = finished();                     // the end may have been moved
+  if (together_ != nullptr) together_->gather("");  // waits until all have read it
   if (!folder_.is_ours()) return;
-  // Of a run that is finished no save comes that would remove what a kill left.
+  // A finished run saves no more, which would remove what a kill left.
   prune_checkpoints(layout_.root, std::numeric_limits<int>::max());
   best_models_.drop_leftovers(state_.step);
 }
@@ -88,7 +88,7 @@ ExitCode Trainer::run() {
   if (steps_since_.checkpoint.empty()) save();
   if (state_.step > 0) display_.log(fmt::format("continuing from step {}, epoch {}", state_.step, state_.next.epoch));
   bool going = true;
-  // An epoch that is through comes to its end even where the run is over: a signal may have come in between.
+  // A complete epoch still gets its end, even if the run is over: a signal may have arrived in between.
   while (going && !state_.ended && !(is_over() && state_.next.batch == 0)) {
     going = run_epoch();
     if (!going || state_.ended || state_.next.batch < source_.batches()) break;
@@ -101,7 +101,7 @@ ExitCode Trainer::run() {
   return static_cast<ExitCode>(128 + came);
 }
 
-// A run ends behind an update.
+// A run ends after an update.
 void Trainer::look_at_clock() {
   if (recipe_.end.hours <= 0 || stepper_.pending().batches != 0) return;
   if (agreed(end_.look_at_clock())) {
@@ -154,7 +154,7 @@ bool Trainer::run_epoch() {
 }
 
 bool Trainer::run_batches() {
-  // A run that a signal ended before a validation was through has it now.
+  // If a signal ended the run during a validation, it is repeated now.
   if (validation_is_due() && !validate_within_epoch()) return false;
   std::optional<Batch> batch;
   while (!is_over() && (batch = next_batch())) {
@@ -222,7 +222,7 @@ bool Trainer::due_by_steps() const {
   return stepper_.pending().batches == 0 && validates_after_update(recipe_.validate, state_.step);
 }
 
-// Within an epoch: behind its last batch end_epoch looks itself.
+// Only within an epoch; after its last batch, end_epoch decides.
 bool Trainer::validation_is_due() const {
   const std::int64_t done = state_.next.batch, all = source_.batches();
   if (valid_set_ == nullptr || done == 0 || done >= all || state_.validated == state_.next) return false;
@@ -240,7 +240,7 @@ bool Trainer::validate_within_epoch() {
   if (!results) return false;
   state_.validated = state_.next;
   nlohmann::ordered_json line = {{"epoch", epoch()}, {"step", state_.step}};
-  if (is_over() && state_.next.batch > 0) line["loss"] = loss();  // of an epoch that gets no line of its own
+  if (is_over() && state_.next.batch > 0) line["loss"] = loss();  // for an epoch without a line of its own
   line["learning_rate"] = rate();
   line["valid"] = results_json(*results);
   write(line);
@@ -248,12 +248,12 @@ bool Trainer::validate_within_epoch() {
   display_.log(fmt::format("{}, step {}  learning rate {:.4g}  valid: {}{}", epoch_text(epoch(), recipe_.end.epochs),
                            state_.step, rate(), results_text(*results), kept && !recipe_.keep.empty() ? "  (best)" : ""));
   const bool restarts = judge(*results);
-  if (restarts || agreed(folder_.has_moved())) save();     // what is gone over again after a mistake begins here
-  if (restarts && batches_) batches_->begin(state_.next);  // of other parameters, and of another update
+  if (restarts || agreed(folder_.has_moved())) save();     // a search for values that are not finite restarts here
+  if (restarts && batches_) batches_->begin(state_.next);  // with other parameters, and a new update
   return true;
 }
 
-// A run that is over validates, wherever it stands; behind an epoch that may be done.
+// A run that is over validates wherever it is; after an epoch, this may be done already.
 bool Trainer::end_within_epoch() {
   if (state_.ended || state_.validated == state_.next) return true;
   if (valid_set_ != nullptr) return validate_within_epoch();
@@ -266,10 +266,10 @@ bool Trainer::end_within_epoch() {
 
 void Trainer::diverged(const StepResult& result, const Begun& update) {
   if (!folder_.is_ours()) {
-    together_->gather("");  // ends with process 0, which finds out where
+    together_->gather("");  // ends with process 0, which searches for the place
     throw UserError(ExitCode::kDiverged, "E0670 diverged", figures_text(result));
   }
-  steps_since_.rates.resize(steps_since_.rates.size() - under_way_.size());  // those begun after it, one batch each
+  steps_since_.rates.resize(steps_since_.rates.size() - under_way_.size());  // the updates begun after it, one batch each
   under_way_.clear();
   display_.log(fmt::format("step {}: {}; repeating {} from '{}' to find where it began", update.step + 1, figures_text(result),
                            counted(static_cast<std::int64_t>(steps_since_.rates.size()), "step"), steps_since_.checkpoint));
@@ -377,7 +377,7 @@ bool Trainer::keep(const std::optional<ReportResults>& results) {
     const double value = *model.value;
     folder_.inside([&] { best_models_.add_candidate(model); });
     const bool better = !state_.best || (recipe_.keep_highest ? value > *state_.best : value < *state_.best);
-    // What is not a number is better than no model at all, and than nothing else.
+    // NaN is only better than having no model.
     if (!better || (std::isnan(value) && state_.best_epoch != 0)) return false;
     if (!std::isnan(value)) state_.best = value;
   } else if (results) {
@@ -387,7 +387,7 @@ bool Trainer::keep(const std::optional<ReportResults>& results) {
   folder_.inside([&] { best_models_.keep(model); });
   if (recipe_.schedule.restart) {
     for (const auto& [group, tensors] : stepper_.groups()) {
-      if (group == "states") continue;  // a stream stays where it is
+      if (group == "states") continue;  // a stream keeps its state
       for (const auto& [name, tensor] : tensors) best_[group][name] = tensor.clone();
     }
   }
@@ -469,7 +469,7 @@ bool Trainer::average() {
   return true;
 }
 
-// The reports of what the model's folder has now: on the validation set as they were, on the test set.
+// Computes the reports of the model in the folder: on the validation set as recorded, and on the test set.
 bool Trainer::finish() {
   if (recipe_.average.number > 0 && valid_set_ != nullptr && !average()) return false;
   Parameters best;

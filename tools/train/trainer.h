@@ -32,62 +32,63 @@ namespace graphrun {
 
 class Trainer {
  public:
-  // Everything outlives it. `stepper` and `evaluator`: the network compiled for training and for its reports. `together`: the
-  // processes that share the batches of each update; null: this one is alone. The folder is that of process 0.
+  // All arguments must outlive it. `stepper` and `evaluator`: the network compiled for training and for its reports.
+  // `together`: the processes that share the batches of each update; null if this process is alone. Only process 0 writes the
+  // folder.
   Trainer(RunFolder& folder, const Network& network, const Recipe& recipe, TrainingData& data, Stepper& stepper,
           Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals, Communicator* together = nullptr);
 
-  // Resumes at a checkpoint. Throws UserError (kBadData) where it is no checkpoint of this network or of another
+  // Resumes at a checkpoint. Throws UserError (kBadData) if it is not a checkpoint of this network, or belongs to another
   // folder (E0667).
   void restore(const std::string& checkpoint);
-  // Whether there is nothing left to do.
+  // Whether the run is complete.
   bool finished() const { return state_.finished && is_over(); }
   // "3 epochs done", "986 updates done, the last in epoch 3".
   std::string done_text() const;
-  // What ended the run, once it is done: the setting "train.epochs", or "no improvement".
+  // What ended a finished run: the setting "train.epochs", or "no improvement".
   std::string ended_by() const { return state_.ended ? "no improvement" : end_.reached_by(place()); }
   // The epoch of the last update.
   std::int64_t last_epoch() const { return epoch(); }
   std::int64_t best_epoch() const { return state_.best_epoch; }
-  // Of the model that is kept, by set, once the run is done.
+  // The reports of the kept model, by set, after the run.
   const std::vector<std::pair<std::string, ReportResults>>& results() const { return results_; }
   std::int64_t step() const { return state_.step; }
 
-  // Metrics go to TensorBoard's event files in the model's folder too.
+  // Also writes metrics to TensorBoard event files in the model's folder.
   void write_events() { events_ = true; }
-  // Lines for the metrics of a run that begins.
+  // Adds a line to the metrics of a new run.
   void note(const nlohmann::ordered_json& line) { notes_.push_back(line); }
-  // Returns kDone, or 128 + N after a checkpoint where signal N came, to any process. Throws UserError (kDiverged, E0670; of
-  // several processes: kRunFailed, E0535, where their parameters differ), and PeerEnd.
+  // Returns kDone, or 128 + N after a checkpoint if signal N arrived, at any process. Throws UserError (kDiverged, E0670; with
+  // several processes also kRunFailed, E0535, if their parameters differ), and PeerEnd.
   ExitCode run();
 
  private:
-  // Each returns whether the run continues: false after a signal.
+  // Each of these returns whether the run continues: false after a signal.
   bool run_epoch();
   bool run_batches();
   bool end_epoch();
   bool end_within_epoch();
   bool validate_within_epoch();
   bool finish();
-  // Whether the run has come to its end, the job's or a rule's.
+  // Whether the run has ended, by the job's settings or by a rule.
   bool is_over() const { return state_.ended || end_.reached(place()); }
   RunPlace place() const { return {state_.next, state_.step}; }
   void look_at_clock();
-  // What process 0 says, where only its clock or folder counts.
+  // Process 0's value: only its clock and its folder count.
   bool agreed(bool own);
   void begin_batches();
-  // The next batch of the epoch; where processes share them, without feeds, and with what it came to in `figures_`.
+  // The next batch of the epoch. If processes share the batches, it has no feeds, and its loss is in `figures_`.
   std::optional<Batch> next_batch();
   void check_parameters();
   std::int64_t epoch() const;
-  // The mean over this epoch's updates so far.
+  // The mean loss of this epoch's updates so far.
   double loss() const { return state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.loss_steps, 1)); }
   bool save_is_due(std::int64_t step_before);
   bool due_by_steps() const;
   bool validation_is_due() const;
   bool validates_within_epoch(std::int64_t done) const;
   void one_batch(const Batch& batch);
-  // An update that was begun: on a device the next one may begin before this one's loss is read.
+  // An update in progress: on a device, the next one may begin before its loss is read.
   struct Begun {
     StepOutcome outcome;
     std::int64_t step = 0;  // its number, from 0
@@ -95,14 +96,15 @@ class Trainer {
     BatchPosition last;  // the batch that completed it
   };
   void begin(StepOutcome outcome, double rate, const BatchPosition& last);
-  // Reads what came of updates, the oldest first, until only so many are left under way.
+  // Reads the outcomes of updates, oldest first, until only `left` are in progress.
   void settle(std::size_t left);
   [[noreturn]] void diverged(const StepResult& result, const Begun& update);
   void show(const Batch& batch);
-  // Whether these parameters are the best so far, or, where the job names no report, simply the last; then the model has them.
+  // Whether these parameters are the best so far, or, if the job names no report, simply the last. If so, they become the
+  // model.
   bool keep(const std::optional<ReportResults>& results);
   std::string reports_text(const std::optional<ReportResults>& results) const;
-  // What a validation means for schedule and end; whether training goes back to the best parameters.
+  // Applies a validation to the schedule and the end of the run. Returns whether training goes back to the best parameters.
   bool judge(const ReportResults& results);
   bool average();
   std::optional<ReportResults> evaluate(const Dataset& set, const NamedTensors& parameters);
@@ -110,26 +112,26 @@ class Trainer {
   void write(const nlohmann::ordered_json& line);
   void note_speed(std::int64_t epoch, std::int64_t step, const std::string& set = "", const Work& evaluation = {});
   double rate() const { return rate_.rate(state_.step + 1); }
-  // Throws UserError (kNoRoom, E0525) after the save where the folder was moved.
+  // Throws UserError (kNoRoom, E0525) after saving if the folder was moved.
   void save();
-  // The signal that ends the run; 0: none.
+  // The signal that ends the run; 0 if there is none.
   int signal() const { return together_ == nullptr ? signals_.pending() : std::max(agreed_signal_, batches_->signal()); }
-  // Several processes end behind an update.
+  // Several processes end after an update.
   bool stopped() const { return signal() != 0 && (together_ == nullptr || stepper_.pending().batches == 0); }
 
   RunFolder& folder_;
-  const ModelLayout& layout_;  // the folder's
+  const ModelLayout& layout_;  // the folder's layout
   const Network& network_;
   const Recipe& recipe_;
   Stepper& stepper_;
   Evaluator& evaluator_;
   ProgressDisplay& display_;
   StopSignals& signals_;
-  const Dataset *const valid_set_, *const test_set_;  // null: none
+  const Dataset *const valid_set_, *const test_set_;  // null if there is none
   BatchSource& source_;
-  Communicator* const together_;  // null: this process is alone
+  Communicator* const together_;  // null if this process is alone
   std::optional<SharedBatches> batches_;
-  BatchFigures figures_;  // of the last batch of next_batch()
+  BatchFigures figures_;  // those of the last batch of next_batch()
   int agreed_signal_ = 0;
   std::optional<MetricsLog> metrics_;
   std::optional<SpeedLog> speed_log_;
@@ -137,13 +139,12 @@ class Trainer {
   BestModels best_models_;
   TrainState state_;
   std::vector<std::pair<std::string, ReportResults>> results_;
-  StepsSince steps_since_;  // the last checkpoint
+  StepsSince steps_since_;  // since the last checkpoint
   std::deque<Begun> under_way_;
   LearningRate rate_;
-  std::map<std::string, NamedTensors>
-      best_;  // all that training changed, at the best model: where the schedule goes back to it
+  std::map<std::string, NamedTensors> best_;  // all trained values at the best model, if the schedule goes back to it
   std::vector<nlohmann::ordered_json> notes_;
-  WorkMeter meter_, of_epoch_;  // since the last line of speed.jsonl; since the epoch began, validations included
+  WorkMeter meter_, of_epoch_;  // since the last line of speed.jsonl; since the beginning of the epoch, with validations
   RunEnd end_;
   double saved_ = 0;  // when
 };

@@ -68,7 +68,7 @@ std::optional<Diagnostic> TrainingData::too_many_validations(const ValidateRule&
   return Diagnostic{Severity::kWarning,
                     "E0423 too-many-validations",
                     rule.at,
-                    fmt::format("{} validations in an epoch of {}; it has one behind each batch", rule.times_per_epoch,
+                    fmt::format("{} validations in an epoch of {}; at most one follows each batch", rule.times_per_epoch,
                                 counted(batches, "batch", "es")),
                     {}};
 }

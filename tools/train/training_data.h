@@ -1,4 +1,4 @@
-// The data that a run trains and validates on, with the batches of its training.
+// The data that a run trains and validates on, and its training batches.
 #pragma once
 
 #include <optional>
@@ -18,26 +18,26 @@ struct RunSets {
   Dataset train;
   std::optional<Dataset> valid, test;
 };
-// Reads the files of the job. `training`: what build_network has of the training files; nothing: they are read too. Throws what
-// read_dataset throws.
+// Reads the files of the job. `training`: the examples from build_network; if absent, the training files are read too. Throws
+// what read_dataset throws.
 RunSets read_sets(const Network& network, std::optional<ReadExamples> training);
 
 class TrainingData {
  public:
-  // `network` outlives it. `feeds`: what a step is fed. Throws what making batches throws.
+  // `network` must outlive it. `feeds`: the feeds of a step. Throws what making batches throws.
   TrainingData(const Network& network, const Recipe& recipe, const std::vector<std::string>& feeds, RunSets sets);
 
   const Dataset& train() const { return sets_.train; }
-  const Dataset* valid() const { return sets_.valid ? &*sets_.valid : nullptr; }  // null: none
+  const Dataset* valid() const { return sets_.valid ? &*sets_.valid : nullptr; }  // null if there is none
   const Dataset* test() const { return sets_.test ? &*sets_.test : nullptr; }
   BatchSource& batches() { return batches_; }
   const BatchSource& batches() const { return batches_; }
 
   std::string summary() const;
-  // What the job says of validations that no epoch of this data has; nothing where all is well.
+  // A warning if the job asks for more validations than an epoch of this data can have.
   std::optional<Diagnostic> too_many_validations(const ValidateRule& rule) const;
-  // Takes the memory of the largest batches of all sets, so that a run fails before its first step or not at all. Throws
-  // UserError (kNoRoom, E0503).
+  // Allocates the memory of the largest batches of all sets, so that a run that lacks memory fails before its first step.
+  // Throws UserError (kNoRoom, E0503).
   void reserve_memory(Stepper& stepper, Evaluator& evaluator) const;
 
  private:

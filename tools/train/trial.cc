@@ -24,7 +24,7 @@ std::string megabytes(std::int64_t bytes) { return fmt::format("{:.1f} MB", stat
 // "0.42 s", "1:05", "2:03:04"
 std::string duration(double seconds) { return seconds < 10 ? short_seconds(seconds) : clock_text(seconds); }
 
-// The first updates of a run, one after the other.
+// Runs the first updates of a run.
 class TrialRun {
  public:
   TrialRun(Prepared& prepared, TrainingData& data, StopSignals& signals)
@@ -36,7 +36,7 @@ class TrialRun {
     begin_epoch();
   }
 
-  // Fills in what the updates were; false where a signal came.
+  // Runs the updates and sets their figures; false after a signal.
   bool updates(std::int64_t number, TrialFigures& figures) {
     for (std::int64_t i = 0; i < number; ++i) {
       const double begun = seconds_now();
@@ -46,7 +46,7 @@ class TrialRun {
       const Work work = meter.take();
       const double seconds = seconds_now() - begun;
       if (i == 0) figures.first = figures.least = figures.most = seconds;
-      // The first one pays for what is made once. It counts where it is the only one.
+      // The first update includes one-time work, so it only counts if it is the only one.
       if (i == 1) figures.work = {}, figures.least = figures.most = seconds;
       figures.least = std::min(figures.least, seconds), figures.most = std::max(figures.most, seconds);
       figures.work.updates += work.updates, figures.work.examples += work.examples, figures.work.tokens += work.tokens;
@@ -62,7 +62,7 @@ class TrialRun {
     source_.begin({epoch_, 0});
   }
 
-  // One, of as many batches as it takes.
+  // One update, with as many batches as it needs.
   bool update(WorkMeter& meter) {
     std::optional<StepResult> result;
     while (!result) {
@@ -95,7 +95,7 @@ double size_of(const Dataset& set, const DataSpec& data) {
   return static_cast<double>(data.format == Format::kStream && set.size() > 0 ? set.steps(0, 0) : set.size());
 }
 
-// Of the data's shape and the job's rules.
+// Sets the figures that follow from the data's sizes and the job.
 void describe_run(const Prepared& prepared, const TrainingData& data, TrialFigures& figures) {
   const Recipe& recipe = prepared.recipe;
   figures.end = recipe.end;
@@ -111,7 +111,7 @@ void describe_run(const Prepared& prepared, const TrainingData& data, TrialFigur
       data.valid() == nullptr ? 1 : size_of(*data.test(), spec) / std::max(1.0, size_of(*data.valid(), spec));
 }
 
-// What outlives a step.
+// The size of all variables that outlive a step.
 std::int64_t bytes_of(const Stepper& stepper) {
   std::int64_t bytes = 0;
   for (const auto& [name, tensor] : stepper.variables().all()) bytes += static_cast<std::int64_t>(tensor.bytes());
@@ -152,13 +152,13 @@ ExitCode run_trial(const TrainRequest& request, std::int64_t updates, StopSignal
   const Batch largest = data.batches().largest();
   figures.largest_rows = largest.rows;
   figures.largest_steps = *std::max_element(largest.steps.begin(), largest.steps.end());
-  figures.values = static_cast<std::int64_t>(stepper.arena_bytes());  // of the batch that memory was reserved for
+  figures.values = static_cast<std::int64_t>(stepper.arena_bytes());  // for the batch for which memory was reserved
   describe_run(prepared, data, figures);
   TrialRun run(prepared, data, signals);
   display.log(fmt::format("trying {}", counted(updates, "update")));
   const auto stopped = [&] { return signals.pending() != 0; };
   const auto stop = [&] {
-    display.log(fmt::format("stopped by signal {}; nothing is left behind", signals.pending()));
+    display.log(fmt::format("stopped by signal {}; no files are left", signals.pending()));
     return static_cast<ExitCode>(128 + signals.pending());
   };
   if (!run.updates(updates, figures)) return stop();
@@ -216,7 +216,7 @@ std::string trial_text(const TrialFigures& f) {
 }
 
 ExitCode try_training(const TrainRequest& request, std::int64_t updates) {
-  StopSignals signals;  // before anything starts a thread
+  StopSignals signals;  // before any thread starts
   ProgressDisplay display(ProgressDisplay::for_stderr(request.quiet));
   std::vector<Diagnostic> warnings;
   try {

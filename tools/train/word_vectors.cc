@@ -17,7 +17,7 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t'; }
 
-// A line's word and the text of its last `width` fields.
+// The word of a line, and the text of its last `width` fields.
 struct Line {
   std::string_view word;
   std::vector<std::string_view> numbers;
@@ -81,14 +81,14 @@ class Filler {
  private:
   enum class Found : std::uint8_t { kNot, kLowered, kItself };
 
-  // The first line tells whether the file fits at all; whether it is one of a word.
+  // Checks with the first line that the file fits. Returns whether that line has a word.
   bool begin(const std::string& line) {
     const std::size_t fields = count_fields(line);
     if (fields == 2 && width_ != 1 && whole_numbers(line)) return false;
     begun_ = true;
     if (fields != width_ + 1) {
       data_error("E0656 bad-vectors", lines_.name(), lines_.line(), 0,
-                 fmt::format("{} numbers behind the word; the parameter's rows have {}", fields == 0 ? 0 : fields - 1, width_));
+                 fmt::format("{} numbers after the word; the parameter's rows have {}", fields == 0 ? 0 : fields - 1, width_));
     }
     return true;
   }
@@ -137,7 +137,7 @@ class Filler {
   std::size_t width_;
   LineReader lines_;
   std::vector<Found> found_;
-  std::unordered_map<std::string, std::vector<std::int32_t>> lowered_;  // entries by their lower-cased forms
+  std::unordered_map<std::string, std::vector<std::int32_t>> lowered_;  // entries by their lowercase forms
   bool begun_ = false;
 };
 

@@ -28,8 +28,7 @@ std::string lines_of(std::string_view title, const std::vector<std::string>& ent
   return text;
 }
 
-// A job by its fields outside of all messages: those that no graph has, and those that are messages in a graph and text in a
-// job.
+// Recognizes a job by its top-level fields: those that graphs lack, and those that are messages in a graph but text in a job.
 bool has_fields_of_a_job(std::string_view text) {
   const std::set<std::string_view> of_jobs = {"data", "train", "infer", "report"}, texts_of_jobs = {"graph", "arg"};
   const auto name_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
@@ -75,7 +74,7 @@ std::string command_for_graph(const LoadedJob& job, const std::string& command) 
   std::string text = command + " " + shell_quoted(found.file.empty() ? job.message.graph() : found.shown);
   for (int i = 0; i < job.message.arg_size(); ++i)
     for (const BindingText& arg : split_bindings(job.places.text("arg", static_cast<std::size_t>(i)))) {
-      // What the job's data or folder gives a meaning has another one on the command line.
+      // Values that depend on the job's data or folder need another form on the command line.
       std::string value = arg.value.text.find("vocabulary(") != std::string::npos ? "NUMBER" : arg.value.text;
       if (value.ends_with(".pbtxt"))
         if (const auto file = paths.find(value, {frontend::Namer::Kind::kFile, job.path, ""}); !file.file.empty())
@@ -92,7 +91,7 @@ ir::Graph load_graph_alone(const GraphRequest& request, const std::string& comma
     return load_graph(request);
   } catch (const UserError&) {
     std::error_code error;
-    if (!std::filesystem::is_regular_file(request.path, error)) throw;  // a pipe is read once
+    if (!std::filesystem::is_regular_file(request.path, error)) throw;  // a pipe can be read only once
     const std::string text = read_source(request.path);
     if (!is_job(text)) throw;
     std::vector<std::string> notes;
@@ -100,8 +99,8 @@ ir::Graph load_graph_alone(const GraphRequest& request, const std::string& comma
       std::vector<Diagnostic> problems;
       const LoadedJob job = read_job(text, request.path, {}, problems);
       notes.push_back("help: its graph: " + command_for_graph(job, command));
-    } catch (const UserError&) {  // its graph cannot be told
-      notes.push_back("help: name the graph that stands in its field 'graph'");
+    } catch (const UserError&) {  // its graph is unknown
+      notes.push_back("help: name the graph in its field 'graph'");
     }
     throw UserError(ExitCode::kInvalidGraph, "E0222 no-graph",
                     fmt::format("'{}' is a job; {} takes a graph", request.path, command), std::move(notes));
@@ -135,10 +134,10 @@ std::string validate_graph(const std::string& path, const std::vector<GraphReque
 
 namespace {
 
-// Diagnostics with equal text are one.
+// Diagnostics with equal text are the same.
 std::string identity(const Diagnostic& d) { return d.code + d.at.str() + d.text; }
 
-// What one look after the other finds: each mistake once, and what the program ends with.
+// Collects the mistakes of several checks, each once, and the exit code.
 class Findings {
  public:
   template <class Look>
@@ -166,7 +165,7 @@ class Findings {
   ExitCode exit_code_ = ExitCode::kInvalidGraph;
 };
 
-// Its graph beside a job, which may have mistakes; `warnings` are of a sound one.
+// Checks the graph of a job, which may have mistakes; `warnings` are only those of a valid job.
 std::string validate_network(LoadedJob job, Findings& findings, std::vector<Diagnostic>& warnings) {
   const bool trains = job.message.has_train();
   std::erase_if(job.infer, [](const InferSpec& mode) { return !mode.sound; });
@@ -202,7 +201,7 @@ std::string validate_network(LoadedJob job, Findings& findings, std::vector<Diag
          lines_of("learning rate", rates);
 }
 
-// That a file can't be opened: unreadable_files says it of all of them.
+// Whether the error is that a file cannot be opened, which unreadable_files reports for all files.
 bool unreadable(const UserError& error) { return error.diagnostics().front().code.starts_with("E0540"); }
 
 }  // namespace
@@ -241,7 +240,7 @@ std::vector<Diagnostic> with_all_mistakes(std::vector<Diagnostic> mistakes, std:
   } catch (const UserError& error) {
     found = error.diagnostics();
   } catch (const std::exception&) {
-    return mistakes;  // which may be why
+    return mistakes;  // which may be the cause
   }
   std::set<std::string> seen;
   for (const Diagnostic& d : found) seen.insert(identity(d));

@@ -9,7 +9,7 @@
 
 namespace graphrun {
 
-struct SpreadPlan {
+struct DivisionPlan {
   bool possible = false;
   ir::Graph body;                           // the scan's, with the size of histories written as its steps
   std::map<ir::ValueId, ir::ValueId> rows;  // by history, after the step: what it gathers
@@ -19,6 +19,6 @@ struct SpreadPlan {
 };
 
 // `read`: by value of the enclosing graph, whether anything reads it.
-SpreadPlan plan_spread(const ir::Node& scan, const std::vector<bool>& read);
+DivisionPlan plan_division(const ir::Node& scan, const std::vector<bool>& read);
 
 }  // namespace graphrun

@@ -1,4 +1,4 @@
-#include "compiler/passes/history_plan.h"
+#include "compiler/rewrite/history_plan.h"
 
 #include <algorithm>
 #include <optional>
@@ -25,8 +25,10 @@ class Planner {
   Planner(const Node& scan, const std::vector<bool>& read)
       : scan_(scan), read_(read), body_(scan.regions[0]), l_(scan_layout(scan)), step_(body_.inputs[l_.step()].value) {}
 
-  SpreadPlan run() {
-    if (l_.states == 0 || scan_.attributes.boolean("reverse") || !find_histories() || !stop_at_present()) return {};
+  DivisionPlan run() {
+    if (l_.states == 0 || !find_histories() || !stop_at_present()) return {};
+    // In reverse, the steps before the present one are those that a history has no rows of yet.
+    if (scan_.attributes.boolean("reverse") && !plan_.rows.empty()) return {};
     if (!assign_levels() || (plan_.rows.empty() && plan_.loops == 1)) return {};
     plan_.body = body_;
     write_steps(plan_.body);
@@ -37,7 +39,7 @@ class Planner {
  private:
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
 
-  // The states to which a put adds a row; nothing else may read them.
+  // Finds the histories: states to which a put adds a row at every step, and which the put alone updates.
   bool find_histories() {
     std::map<ValueId, int> readers;
     for (const Node& node : body_.nodes) {
@@ -58,7 +60,7 @@ class Planner {
     return none_crosses();
   }
 
-  // Nothing of the size of a history comes into the loop or leaves it but the histories.
+  // Whether only histories enter or leave the loop with a history's size.
   bool none_crosses() const {
     for (std::size_t i = 0; i < body_.inputs.size(); ++i) {
       if (!(i < l_.states && is_history_[i]) && history_axes(body_.inputs[i].value) != 0) return false;
@@ -78,7 +80,7 @@ class Planner {
     return std::count_if(shape.begin(), shape.end(), [&](const Dim& d) { return is_history_axis(d); });
   }
 
-  // step + 1, or the lesser of it and something.
+  // Whether v is step + 1, or the minimum of that and another value.
   bool is_at_most_present(ValueId v) const {
     if (const Node* least = ir::made_by(body_, v, Role::kMinimum)) {
       return std::any_of(least->inputs.begin(), least->inputs.end(), [&](ValueId x) { return is_at_most_present(x); });
@@ -101,7 +103,7 @@ class Planner {
     return axes;
   }
 
-  // Whether the node makes nothing of what lies beyond the present step that goes further than along that axis.
+  // Whether rows after the current step affect only the same rows of the node's result.
   bool stops_at_present(const Node& node) const {
     std::ptrdiff_t most = 0, operands = 0;
     for (ValueId v : node.inputs) {
@@ -149,7 +151,7 @@ class Planner {
     });
   }
 
-  // Calls visit for what the node reads of the values that some loop makes.
+  // Calls `visit` for each operand that one of the new loops computes.
   template <class Visit>
   void each_made(const Node& node, const Visit& visit) const {
     for (ValueId v : node.inputs) {
@@ -160,10 +162,10 @@ class Planner {
     return sequence_[index(v)] || plan_.rows.count(v) != 0 || may_be_stacked(body_.type(v).shape);
   }
 
-  // Of states that are no histories, with what they recur by. False where that holds a product or a history: the loop stays
-  // whole for it.
+  // Assigns a level to states that are not histories and to the nodes of their recurrence. False if the recurrence contains a
+  // product or a history; the loop then stays whole.
   bool assign_level(const RecurrenceGroup& group) {
-    if (is_history_[group.states[0]]) return true;  // the put, which does not belong to it, has the level
+    if (is_history_[group.states[0]]) return true;  // its put is in another group, which sets the level
     int level = 0;
     for (std::size_t n : group.nodes) {
       const Node& node = body_.nodes[n];
@@ -187,7 +189,7 @@ class Planner {
     return kept;
   }
 
-  // False where one loop would have to keep for another what is too large for that.
+  // Assigns a level to a node. False if one loop would have to save a value for another that is too large to be saved.
   bool assign_level(const Node& node) {
     if (!node.outputs.empty() && plan_.rows.count(node.outputs[0])) {
       const ValueId row = node.inputs[1];
@@ -196,7 +198,7 @@ class Planner {
     }
     if (node.op->update) return false;
     int level = 0;
-    bool local = !node.op->random;
+    bool local = !draws(node);
     each_made(node, [&](ValueId v) { local = false, level = std::max(level, plan_.level[index(v)]); });
     level += begins_loop(node, level);
     bool stuck = false, recurs = false, kept = true;
@@ -214,7 +216,7 @@ class Planner {
     return kept;
   }
 
-  // Whether a node that reads what the loop of this level makes does better in the next.
+  // Whether a node that reads values of this level's loop should move to the next loop.
   bool begins_loop(const Node& node, int level) const {
     bool stuck = false, recurs = false, shrinks = false;
     each_made(node, [&](ValueId v) {
@@ -222,9 +224,9 @@ class Planner {
       stuck = stuck || (here && stuck_[index(v)]), recurs = recurs || (here && recurs_[index(v)]);
       shrinks = shrinks || (here && recurs_[index(v)] && is_smaller(body_.type(node.outputs[0]).shape, body_.type(v).shape));
     });
-    // A matrix that recurs, of which a product makes a vector, would have to be kept for all steps.
+    // A product that turns a recurrent matrix into a vector stays: otherwise the matrix would have to be saved for all steps.
     if (node.op->access == Access::kProduct) return stuck || (recurs && !shrinks);
-    // A reduction to fewer elements stays: its loop would have to keep the more.
+    // A reduction to fewer elements stays: otherwise its larger operand would have to be saved.
     return node.op->access == Access::kReduction && recurs && !stuck &&
            body_.type(node.inputs[0]) == body_.type(node.outputs[0]);
   }
@@ -247,14 +249,14 @@ class Planner {
   const ValueId step_;
   std::vector<bool> is_history_;  // by state
   std::set<Symbol> sizes_;        // of histories
-  std::vector<bool> stuck_;       // by value: its loop can't hand it on, or makes it of what it can't
-  std::vector<bool> recurs_;      // by value: its loop makes it of a state
-  std::vector<bool> sequence_;    // by value: outside as a whole, whatever its size
-  SpreadPlan plan_;
+  std::vector<bool> stuck_;       // by value: too large to pass to another loop, or computed from such a value
+  std::vector<bool> recurs_;      // by value: depends on a state of its loop
+  std::vector<bool> sequence_;    // by value: a sequence that exists outside, however large
+  DivisionPlan plan_;
 };
 
 }  // namespace
 
-SpreadPlan plan_spread(const Node& scan, const std::vector<bool>& read) { return Planner(scan, read).run(); }
+DivisionPlan plan_division(const Node& scan, const std::vector<bool>& read) { return Planner(scan, read).run(); }
 
 }  // namespace graphrun

@@ -265,7 +265,7 @@ class Hoisting {
     kept_.assign(scan_.outputs.size(), false);
     for (std::size_t k = 0; k < body_.outputs.size(); ++k) {
       const ValueId v = body_.outputs[k].value;
-      // A result that is available outside as a sequence need not be stacked by the loop.
+      // The loop does not stack a result that already exists outside as a sequence.
       kept_[k] = k < l_.states || !(left(v, d_.before) || left(v, d_.after) || around_->has(v));
       if (kept_[k]) loop_.outputs.push_back({body_.outputs[k].name, in(v)});
       if (kept_[k] && k >= l_.states) stacked_.insert(v);

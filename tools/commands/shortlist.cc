@@ -6,32 +6,12 @@
 
 #include "runtime/base/file.h"
 #include "tools/commands/command_line.h"
+#include "tools/model/inference.h"
 #include "tools/model/lexical_table.h"
 #include "tools/model/loaded_models.h"
 #include "tools/text/gzip.h"
 
 namespace graphrun {
-namespace {
-
-const InferSpec& aligning_mode(const LoadedJob& job, const std::string& name) {
-  const InferSpec* const mode = job.infer_named(name);
-  if (mode == nullptr) {
-    if (job.infer.empty()) throw UserError(ExitCode::kInvalidGraph, "E0424 no-infer", "the model's job has no infer block");
-    std::string names;
-    for (const InferSpec& infer : job.infer) names += (names.empty() ? "" : ", ") + infer.name;
-    throw UserError(ExitCode::kUsage, "E0425 unknown-mode", fmt::format("the job has no infer block '{}'", name),
-                    {"note: its infer blocks: " + (names.empty() ? "none" : names)});
-  }
-  if (!mode->generate || !mode->generate->align) {
-    throw UserError(ExitCode::kUsage, "E0429 bad-options", fmt::format("infer '{}' has no `align`", mode->name),
-                    {"help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set "
-                     "infer.NAME.generate.align.from=…"});
-  }
-  return *mode;
-}
-
-}  // namespace
-
 ExitCode run_shortlist(const Arguments& arguments) {
   po::options_description group("shortlist", 100);
   group.add_options()("data", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE ..."),
@@ -57,7 +37,8 @@ ExitCode run_shortlist(const Arguments& arguments) {
   if (best < 1) throw UsageError("--best takes a number from 1");
   const Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
   const Network& network = model.network;
-  const InferSpec& mode = aligning_mode(network.job, option<std::string>(*options, "mode"));
+  const InferSpec& mode = infer_block(network.job, option<std::string>(*options, "mode"));
+  const std::string& source = alignment_of(mode).field;
   const Device& device = parse_device(option<std::string>(*options, "device"));
   std::vector<std::string> files = option<std::vector<std::string>>(*options, "data");
   if (files.empty()) files = network.job.data.train;
@@ -66,8 +47,7 @@ ExitCode run_shortlist(const Arguments& arguments) {
   std::optional<AtomicFile> file;  // opened first, so that an unwritable path is reported before the work
   if (output != "-") file.emplace(output);
   const LexicalCounts counts = count_alignments(network.graph(false), network, mode, model.parameters, files, device);
-  const std::string table =
-      counts.text(network.vocabularies.at(mode.generate->align->field), network.vocabularies.at(mode.field), best);
+  const std::string table = counts.text(network.vocabularies.at(source), network.vocabularies.at(mode.field), best);
   if (table.empty()) {
     throw UserError(
         ExitCode::kBadData, "E0671 bad-lexicon",

@@ -10,10 +10,10 @@
 
 namespace graphrun {
 
-// The vocabularies of all fields. Given ones are read; the others are built from the training files, with the special entries
-// of the job and the words that feeds join. If the training files are read for this, their examples are stored in `examples`,
-// unless it is null, so that they need not be read again. Every column or key of the job must then exist, and errors in fields
-// that contribute to no vocabulary are reported when the examples are taken. Throws UserError: (kBadData) for any other error
+// The vocabularies of all fields: read from files where the job gives them, otherwise built from the training files, the job's
+// special entries and the words that feeds join. If `examples` is not null and the training files are read, it receives their
+// examples, which saves a second read. Every column or key of the job must then exist; errors in fields without a vocabulary
+// are reported when the examples are taken. Throws UserError: (kBadData) for any other error
 // in a file; (kNoRoom, E0502) if examples that are too large for memory do not fit on the disk.
 Vocabularies build_vocabularies(const DataSpec& data, const FeedPlan& plan, std::optional<ReadExamples>* examples = nullptr);
 

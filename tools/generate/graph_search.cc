@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 #include "tools/generate/search_graph.h"
 #include "tools/generate/settings.h"
@@ -114,6 +113,7 @@ std::vector<std::vector<Hypothesis>> GraphSearch::run(const Feeds& feeds, const 
 void GraphSearch::take(const Sentences& given) {
   const std::size_t count = given.max_length.size();
   GRAPHRUN_CHECK(count > 0, "GraphSearch: no sentences");
+  GRAPHRUN_CHECK(options_.room > 0, "GraphSearch: no room");
   GRAPHRUN_CHECK(given.prefix.empty() || (options_.search.prefixes && given.prefix.size() == count), "GraphSearch: prefixes");
   GRAPHRUN_CHECK(!options_.search.sampling || given.keys.size() == count, "GraphSearch: a key for each sentence");
   given_ = {};
@@ -261,7 +261,6 @@ bool GraphSearch::continue_rows() {
     moved = shrinks || layout_ == nullptr || !layout_->covers(needed);
     if (moved) lay_out(std::move(needed));
   }
-  GRAPHRUN_CHECK(options_.room > 0, "GraphSearch: room");
   next == 0 ? begin_rows() : follow_parents(moved);
   make_room_in_histories();
   return true;
@@ -371,9 +370,7 @@ Fetched GraphSearch::fetched(std::size_t k, std::int64_t t, std::int64_t row) co
   std::size_t axis = 0;
   for (const Dim& dim : type.shape) {
     if (dim == Dim(cut_.rows)) continue;
-    const std::optional<Symbol> size = dim.as_symbol();
-    const bool is_of_history = size && std::find(cut_.capacity.begin(), cut_.capacity.end(), *size) != cut_.capacity.end();
-    if (is_of_history) found = first_of_axis(found, axis, t + 1);  // the rest is room for later steps
+    if (is_capacity(dim, cut_.capacity)) found = first_of_axis(found, axis, t + 1);  // the rest is room for later steps
     ++axis;
   }
   return found;

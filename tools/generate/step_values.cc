@@ -31,9 +31,13 @@ Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& s
   return {concrete(state.type.type, Precision::kFloat32), evaluate(state.type.shape, values)};
 }
 
+bool is_capacity(const Dim& size, const std::vector<Symbol>& capacity) {
+  const std::optional<Symbol> symbol = size.as_symbol();
+  return symbol && std::find(capacity.begin(), capacity.end(), *symbol) != capacity.end();
+}
+
 bool is_history(const GenerationGraphs::Carried& state, const std::vector<Symbol>& capacity) {
-  const std::optional<Symbol> first = state.type.shape.empty() ? std::nullopt : state.type.shape[0].as_symbol();
-  return first && std::find(capacity.begin(), capacity.end(), *first) != capacity.end();
+  return !state.type.shape.empty() && is_capacity(state.type.shape[0], capacity);
 }
 
 Tensor with_room_for(const Tensor& history, std::int64_t steps, std::int64_t capacity) {

@@ -23,7 +23,9 @@ Feeds prologue_feeds(const GenerationGraphs& cut, const Program& prologue, const
 // A state that begins as zeros, for that many rows and, for a history, steps. FLOAT is float32.
 Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows, std::int64_t capacity);
 
-// Whether a state is a history: its first axis is one of the sizes `capacity` (GenerationGraphs::capacity).
+// Whether it is one of the sizes `capacity` (GenerationGraphs::capacity).
+bool is_capacity(const Dim& size, const std::vector<Symbol>& capacity);
+// Whether a state is a history: its first axis is a capacity.
 bool is_history(const GenerationGraphs::Carried& state, const std::vector<Symbol>& capacity);
 // A history with room for more steps, of which the first `steps` are copied and the others zeros.
 Tensor with_room_for(const Tensor& history, std::int64_t steps, std::int64_t capacity);

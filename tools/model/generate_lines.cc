@@ -66,11 +66,7 @@ void check_options(const InferSpec& chosen, const InferOptions& options) {
            "help: add --no-shortlist");
   }
   if (g.alignments == "-") refuse("E0429 bad-options", "--alignments takes a file: stdout has the words", "help: name a file");
-  if (!g.alignments.empty() && !chosen.generate->align) {
-    refuse("E0429 bad-options", fmt::format("infer '{}' has no `align`", chosen.name),
-           "help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set "
-           "infer.NAME.generate.align.from=…");
-  }
+  if (!g.alignments.empty()) alignment_of(chosen);
   if (!options.fetches.empty() && (chosen.write != WriteAs::kJson || !options.fetch_file.empty())) {
     refuse("E0427 no-fetch",
            fmt::format("infer '{}' generates: what is fetched of its steps goes into JSON lines", chosen.name),

@@ -28,17 +28,8 @@ namespace {
 const std::string kWritten = "infer.from";  // the output that is turned into text
 
 const InferSpec* find_mode(const LoadedJob& job, const InferOptions& options) {
-  if (const InferSpec* mode = job.infer_named(options.mode)) return mode;
-  if (options.mode.empty()) {
-    if (!options.fetches.empty()) return nullptr;
-    throw UserError(ExitCode::kInvalidGraph, "E0424 no-infer",
-                    "the model's job has no infer block, so there is nothing to write",
-                    {"help: --fetch NAME --fetch-out FILE writes tensors"});
-  }
-  std::string known = "help: infer blocks of this model:";
-  for (const InferSpec& mode : job.infer) known += " " + mode.name;
-  throw UserError(ExitCode::kUsage, "E0425 unknown-mode", fmt::format("the model has no infer block '{}'", options.mode),
-                  {known});
+  if (options.mode.empty() && job.infer.empty() && !options.fetches.empty()) return nullptr;
+  return &infer_block(job, options.mode, {"help: --fetch NAME --fetch-out FILE writes tensors"});
 }
 
 // Rejects values that cannot be turned into lines: see record_texts. `axes`: those of an example.
@@ -236,6 +227,24 @@ class NumberAnswerer : public Answerer {
 };
 
 }  // namespace
+
+const InferSpec& infer_block(const LoadedJob& job, const std::string& name, std::vector<std::string> help) {
+  if (const InferSpec* mode = job.infer_named(name)) return *mode;
+  if (name.empty()) {
+    throw UserError(ExitCode::kInvalidGraph, "E0424 no-infer",
+                    "the model's job has no infer block, so there is nothing to write", std::move(help));
+  }
+  std::string known = "help: infer blocks of this model:";
+  for (const InferSpec& mode : job.infer) known += " " + mode.name;
+  throw UserError(ExitCode::kUsage, "E0425 unknown-mode", fmt::format("the model has no infer block '{}'", name), {known});
+}
+
+const AlignSpec& alignment_of(const InferSpec& mode) {
+  if (mode.generate && mode.generate->align) return *mode.generate->align;
+  throw UserError(ExitCode::kUsage, "E0429 bad-options", fmt::format("infer '{}' has no `align`", mode.name),
+                  {"help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set "
+                   "infer.NAME.generate.align.from=…"});
+}
 
 void take_limit(ReadingOptions& reading, const InferSpec& mode) {
   reading.longest = mode.longest;

@@ -64,6 +64,12 @@ void take_limit(ReadingOptions& reading, const InferSpec& mode);
 // in the job.
 void check_infer(const ir::Graph& graph, const Network& network);
 
+// The infer block of that name; the first if the name is empty. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph)
+// E0424 no-infer if the job has none, with `help`.
+const InferSpec& infer_block(const LoadedJob& job, const std::string& name, std::vector<std::string> help = {});
+// What the block says about alignment. Throws UserError (kUsage, E0429) if it has no `align`.
+const AlignSpec& alignment_of(const InferSpec& mode);
+
 // Writes one line for each line read, in order, flushed to stdout before more is read. Without an infer block, only computes
 // `fetches` and writes nothing. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph) E0417 if `from` does not fit the
 // graph, E0421; (kBadData) for an error in a line, except BadLines, after answering all lines before it.

@@ -33,19 +33,19 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr int kDataTag = 1, kLifeTag = 2, kEndTag = 3;
-constexpr std::size_t kLongestEnd = std::size_t{1} << 16;  // bytes of a message about an end
-constexpr Seconds kBetweenSigns{0.25};
-constexpr std::uint64_t kSigns = 0;  // the number of transfers that are signs of life
-// A thread that blocks in MPI spins; one that polls, more and more seldom while nothing arrives, takes a few percent of a core.
+constexpr std::size_t kLongestEnd = std::size_t{1} << 16;  // bytes of a message about the end of a process
+constexpr Seconds kBetweenHeartbeats{0.25};
+constexpr std::uint64_t kHeartbeats = 0;  // the number of all transfers that are heartbeats
+// A thread that blocks in MPI keeps a core busy. Polling takes a few percent of a core: pauses grow while nothing arrives.
 constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{500};
 constexpr Seconds kToTellAnEnd{2}, kToArrive{0.3};
 
-// A message about the end of a process: this, and a text.
+// A message about the end of a process consists of this and a text.
 struct EndHeader {
   std::int32_t rank = 0, code = 0;
 };
 
-// Signals are for the threads that ask for them: this one, and those that the library starts, leave them alone.
+// Blocks signals in this thread, and in the threads that the library starts from it: other threads handle them.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -62,7 +62,7 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-// Whether a process of this machine has ended. Some launchers keep what is left of it until all have ended.
+// Whether a process of this machine has ended. It may be a zombie: some launchers wait for their children only at the end.
 bool has_ended(long pid) {
   if (kill(static_cast<pid_t>(pid), 0) != 0) return errno == ESRCH;
   std::array<char, 256> text{};
@@ -71,7 +71,7 @@ bool has_ended(long pid) {
   const ssize_t n = read(file, text.data(), text.size());
   close(file);
   const std::string_view stat(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
-  const std::size_t name_end = stat.rfind(')');  // of the program's name, which may hold anything; the state follows
+  const std::size_t name_end = stat.rfind(')');  // the program's name may contain any character; the state follows it
   return name_end != std::string_view::npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'Z';
 }
 
@@ -83,7 +83,7 @@ struct Communicator::Impl {
     int peer = 0;
     std::uint64_t number = 0;
   };
-  // A receive that is always open.
+  // A receive that is started again whenever it has completed.
   struct Open {
     void* request = nullptr;
     int from = 0, tag = 0;
@@ -104,7 +104,7 @@ struct Communicator::Impl {
     thread.join();
   }
 
-  // Everything below is the thread's own.
+  // Only the communication thread calls the functions below.
 
   void work() {
     std::exception_ptr failure;
@@ -155,7 +155,7 @@ struct Communicator::Impl {
     }
     heard.assign(static_cast<std::size_t>(size), Clock::now());
     gone.assign(static_cast<std::size_t>(size), false);
-    sign_under_way = gone;
+    beats = gone;
   }
 
   void open_receives() {
@@ -170,21 +170,21 @@ struct Communicator::Impl {
   }
 
   void loop() {
-    Clock::time_point before = Clock::now(), sign = before;
+    Clock::time_point before = Clock::now(), beat = before;
     std::chrono::microseconds pause = kShortestPause;
     while (true) {
       bool moved = begin_new();
       moved = test_pending() || moved;
       moved = test_opened() || moved;
       const Clock::time_point now = Clock::now();
-      // A time in which this process was stopped says nothing of the others.
+      // While this process was stopped, it could not receive heartbeats.
       if (now - before > std::chrono::seconds(1)) {
         for (Clock::time_point& h : heard) h += now - before;
       }
       before = now;
-      if (now - sign >= kBetweenSigns) {
-        sign = now;
-        give_sign();
+      if (now - beat >= kBetweenHeartbeats) {
+        beat = now;
+        send_heartbeats();
         look_for_missing(now);
       }
       std::unique_lock lock(mutex);
@@ -194,7 +194,7 @@ struct Communicator::Impl {
     }
   }
 
-  // Begins what callers have asked for.
+  // Starts the transfers that callers have requested.
   bool begin_new() {
     std::deque<std::pair<Transfer, std::pair<int, std::uint64_t>>> taken;
     {
@@ -232,8 +232,8 @@ struct Communicator::Impl {
         lose(one.peer);
         continue;
       }
-      if (one.number == kSigns) {
-        sign_under_way[static_cast<std::size_t>(one.peer)] = false;
+      if (one.number == kHeartbeats) {
+        beats[static_cast<std::size_t>(one.peer)] = false;
         continue;
       }
       const std::lock_guard lock(mutex);
@@ -277,26 +277,21 @@ struct Communicator::Impl {
     if (rank == 0 && text.empty()) {
       lose(header.rank);  // another process misses it
     } else {
-      std::string all;  // what process 0 prints
-      if (rank == 0) {
-        const std::lock_guard lock(mutex);
-        all = name(header.rank) + ":\n" + text;
-      }
-      set_end(header.rank, header.code, all);
+      set_end(header.rank, header.code, text);
     }
   }
 
-  // Process 0 hears from all, all from process 0.
-  void give_sign() {
-    static constexpr char kSign = 1;
+  // Between process 0 and each other process.
+  void send_heartbeats() {
+    static constexpr char kHeartbeat = 1;
     for (int peer = rank == 0 ? 1 : 0; peer < (rank == 0 ? size : 1); ++peer) {
       int error = 0;
       const auto at = static_cast<std::size_t>(peer);
-      if (gone[at] || sign_under_way[at]) continue;
-      void* const request = mpi->send(&kSign, 1, peer, kLifeTag, &error);
+      if (gone[at] || beats[at]) continue;
+      void* const request = mpi->send(&kHeartbeat, 1, peer, kLifeTag, &error);
       if (request == nullptr) continue;
-      sign_under_way[at] = true;
-      pending.push_back({request, peer, kSigns});
+      beats[at] = true;
+      pending.push_back({request, peer, kHeartbeats});
     }
   }
 
@@ -310,7 +305,7 @@ struct Communicator::Impl {
     }
   }
 
-  // The number of a process on this machine; 0: it is on another, or not known yet.
+  // The process id of a process on this machine; 0 if it is on another machine, or not known yet.
   long pid_here(int peer) {
     const std::lock_guard lock(mutex);
     const auto at = static_cast<std::size_t>(peer);
@@ -321,17 +316,17 @@ struct Communicator::Impl {
     std::string who;
     {
       const std::lock_guard lock(mutex);
-      if (leaving) return;  // it has left as all do
+      if (leaving) return;  // all processes are leaving
       who = name(peer);
     }
     if (peer < 0 || gone[static_cast<std::size_t>(peer)]) return;
     gone[static_cast<std::size_t>(peer)] = true;
     if (rank != 0 && peer != 0) {
-      tell_of_end(0, {peer, 1}, "");  // who speaks for all
+      tell_of_end(0, {peer, 1}, "");  // process 0 reports it
       return;
     }
-    // Where process 0 is the one, the next one speaks.
-    const bool speaks = rank == 0 || (peer == 0 && rank == 1);
+    // If process 0 is lost, process 1 reports it.
+    const bool reports = rank == 0 || (peer == 0 && rank == 1);
     const Diagnostic problem{
         Severity::kError,
         "E0532 lost-process",
@@ -339,7 +334,7 @@ struct Communicator::Impl {
         who + " is gone",
         {"note: it was killed, or did not answer for " + std::to_string(static_cast<int>(silence)) + " seconds (--silence)",
          "note: the last checkpoint is kept; --resume continues from it"}};
-    set_end(peer, static_cast<int>(ExitCode::kRunFailed), speaks ? render(problem) : "");
+    set_end(peer, static_cast<int>(ExitCode::kRunFailed), reports ? render(problem) : "");
   }
 
   void set_end(int of, int code, const std::string& text) {
@@ -350,7 +345,7 @@ struct Communicator::Impl {
     changed.notify_all();
   }
 
-  // The text lives until the thread ends.
+  // The text is kept until the communicator is destroyed.
   std::uint64_t tell_of_end(int to, const EndHeader& header, const std::string& text) {
     const std::lock_guard lock(mutex);
     std::string& bytes = *told.emplace_back(std::make_unique<std::string>(sizeof header, '\0'));
@@ -359,7 +354,7 @@ struct Communicator::Impl {
     return enqueue({{to, bytes.data(), nullptr, bytes.size()}}, kEndTag);
   }
 
-  // For both threads; with the lock.
+  // Both threads call the functions below, with the lock.
 
   std::uint64_t enqueue(const std::vector<Transfer>& transfers, int tag) {
     const std::uint64_t number = ++numbers;
@@ -371,9 +366,8 @@ struct Communicator::Impl {
 
   std::string name(int of) const {
     const auto at = static_cast<std::size_t>(of);
-    std::string text = "process " + std::to_string(of);
-    if (at < machines.size()) text += " on '" + machines[at] + "'";
-    return text;
+    const std::string machine = of == rank ? machine_name() : at < machines.size() ? machines[at] : "";
+    return "process " + std::to_string(of) + (machine.empty() ? "" : " on '" + machine + "'");
   }
 
   const Launcher launcher;
@@ -381,24 +375,24 @@ struct Communicator::Impl {
   const MpiFunctions* mpi = nullptr;
   int rank = 0, size = 1;
   std::string library;
-  std::vector<Clock::time_point> heard;  // by rank
-  std::vector<bool> gone, sign_under_way;
+  std::vector<Clock::time_point> heard;  // by rank: when the last message arrived that is not data
+  std::vector<bool> gone, beats;         // by rank: lost; a heartbeat to it is in progress
   std::vector<Pending> pending;
   std::vector<Open> opened;
 
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards the members below
   std::condition_variable changed, wanted;
   bool joined = false, leaving = false, ended = false;
   std::exception_ptr not_joined;
   std::deque<std::pair<Transfer, std::pair<int, std::uint64_t>>> begun;  // with tag and number
-  std::map<std::uint64_t, std::size_t> left;                             // transfers, by number
+  std::map<std::uint64_t, std::size_t> left;                             // incomplete transfers, by number
   std::uint64_t numbers = 0;
   std::unique_ptr<PeerEnd> end;
   std::vector<std::unique_ptr<std::string>> told;
   std::vector<std::string> machines;
   std::vector<long> pids;
   double waited = 0;
-  std::thread thread;  // last: it starts when everything else is there
+  std::thread thread;  // the last member, because it uses all others
 };
 
 Communicator::Communicator(const Launcher& launcher, double silence) : impl_(std::make_unique<Impl>(launcher, silence)) {
@@ -423,7 +417,7 @@ void Communicator::introduce() {
 
 Communicator::~Communicator() {
   try {
-    gather("");  // the others may still be at work
+    gather("");  // the others may still compute
   } catch (const std::exception&) {
   }
 }
@@ -446,7 +440,7 @@ void Communicator::wait(std::uint64_t number) {
   std::unique_lock lock(impl_->mutex);
   const auto is_done = [&] { return impl_->left.count(number) == 0; };
   impl_->changed.wait(lock, [&] { return is_done() || impl_->end != nullptr; });
-  // All processes may come to the same failure, each at its time: what they sent before it still arrives.
+  // All processes may find the same error at slightly different times. What they sent before still arrives.
   if (impl_->end != nullptr) impl_->changed.wait_for(lock, kToArrive, is_done);
   impl_->waited += Seconds(Clock::now() - begun).count();
   if (!is_done()) throw PeerEnd(*impl_->end);
@@ -521,7 +515,8 @@ int Communicator::report_failure(int code, const std::string& text) {
     const std::lock_guard lock(impl_->mutex);
     if (impl_->end != nullptr) return impl_->end->code();
   }
-  impl_->tell_of_end(0, {rank(), code}, text.empty() ? " " : text);
+  // Process 0 may not know the name of this process yet.
+  impl_->tell_of_end(0, {rank(), code}, name(rank()) + ":\n" + text);
   std::unique_lock lock(impl_->mutex);
   impl_->changed.wait(lock, [&] { return impl_->end != nullptr; });
   impl_->ended = true;

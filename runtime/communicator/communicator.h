@@ -1,4 +1,4 @@
-// Processes that work together: which there are, messages between them, and what happens when one of them ends.
+// Communication between the processes of one run: messages, sums, and the end of a process.
 #pragma once
 
 #include <cstddef>
@@ -13,47 +13,47 @@
 
 namespace graphrun {
 
-// A launcher has started this process, as its environment says.
+// The launcher that started this process, according to the environment.
 struct Launcher {
   std::string name;    // "mpirun"
   std::string plugin;  // "openmpi", the end of the plug-in's name
-  int processes = 0;   // 0: the environment does not say
+  int processes = 0;   // 0: unknown
 };
-// The launcher of this process; its name is empty where there is none, or where it started one process.
+// The launcher of this process. Its name is empty if there is no launcher, or if it started only one process.
 Launcher this_launcher();
 
-// Another process has ended, or has failed: so does this one.
+// Another process has ended or failed, so this process must end too.
 class PeerEnd : public std::runtime_error {
  public:
   PeerEnd(int rank, int code, std::string text) : std::runtime_error(std::move(text)), rank_(rank), code_(code) {}
-  int rank() const { return rank_; }  // whose end it is
-  // The exit code. what() is what process 0 has still to say; empty on every other process.
+  int rank() const { return rank_; }  // of the process that ended first
+  // The exit code for all processes. what() is the message that this process must print; empty if another one prints it.
   int code() const { return code_; }
 
  private:
   int rank_, code_;
 };
 
-// A part of a message: so many bytes to or from a process.
+// A message to or from another process.
 struct Transfer {
   int peer = 0;
-  const void* send = nullptr;  // exactly one of the two is given
+  const void* send = nullptr;  // exactly one of `send` and `receive` is set
   void* receive = nullptr;
   std::size_t bytes = 0;
 };
 
-// One thread makes every call of the MPI library, so that messages proceed while the caller computes. That thread also
-// exchanges signs of life with process 0: a process that is silent for too long is gone. A time in which this process itself
-// was stopped does not count.
+// A thread of its own makes every call of the MPI library, so that messages proceed while the caller computes. This thread
+// also exchanges heartbeats with process 0: a process that sends none for too long counts as lost. Time during which this
+// process itself was stopped is not counted.
 //
-// Threads: one thread at a time may call it. All processes call gather(), broadcast() and start() in the same order.
+// Threads: one thread at a time may call a communicator. All processes must call its functions in the same order.
 class Communicator {
  public:
-  // Joins the processes that `launcher` started. `silence`: seconds after which a process counts as gone. Throws UserError
-  // (kUsage): E0530 no-mpi where the plug-in or its library does not load, E0531 foreign-launcher where the library does not
-  // see the launcher's processes.
+  // Joins the processes that `launcher` started. `silence`: seconds without a heartbeat after which a process counts as lost.
+  // Throws UserError (kUsage): E0530 no-mpi if the plug-in or its library does not load, E0531 foreign-launcher if the library
+  // does not find the processes of the launcher.
   Communicator(const Launcher& launcher, double silence);
-  // Leaves the other processes, which do the same: waits for them, unless one has ended.
+  // Waits until all other processes do the same, unless one of them has ended.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -61,28 +61,29 @@ class Communicator {
   int rank() const;
   int size() const;
   const std::string& library() const;  // "Open MPI 4.1.4"
-  // Exchanges names of machines and numbers of processes; before it, machines are not known, and only silence tells that a
-  // process is gone. Call it first. Throws PeerEnd, as all functions below do.
+  // Exchanges the names of machines and the process ids; call it first. Before it, the machines of other processes are unknown,
+  // and a process counts as lost only by its missing heartbeat. Throws PeerEnd, as all functions below do.
   void introduce();
-  const std::string& machine(int rank) const;  // the name of a process's machine
+  const std::string& machine(int rank) const;  // the host name of a process's machine
   std::string name(int rank) const;            // "process 3 on 'b'"
 
-  // The bytes of every process, by rank.
+  // Returns the bytes that each process passed, by rank.
   std::vector<std::string> gather(std::string_view own);
-  // The same where every process has equally many: `all` receives them, by rank.
+  // The same if each process passes the same number of bytes; `all` has room for those of all processes.
   void share(const void* own, std::size_t bytes, void* all);
-  // The bytes of process 0; those of the others are not read.
+  // Returns the bytes that process 0 passed; those of the others are ignored.
   std::string broadcast(std::string_view own);
 
-  // Begins transfers, whose memory must stay until wait() returns for their number.
+  // Starts transfers. Their memory must remain valid until wait() returns for the number that start() returned.
   std::uint64_t start(std::vector<Transfer> transfers);
   void wait(std::uint64_t number);
-  // Seconds that calls above have waited.
+  // The total time in seconds that the functions above have waited.
   double seconds_waited() const;
 
-  // Process 0 ends with this exit code: tells all others, which end with it too.
+  // For process 0, which ends with this exit code: tells all other processes to end with it too.
   void end_all(int code);
-  // This process, not 0, has failed: process 0 prints `text`. Returns the code with which all end, once process 0 says so.
+  // For any other process, which has failed: process 0 prints its name and `text`. Waits for process 0 and returns the exit
+  // code for all processes.
   int report_failure(int code, const std::string& text);
 
  private:
@@ -90,18 +91,19 @@ class Communicator {
   std::unique_ptr<Impl> impl_;
 };
 
-// The sum of float32 numbers over processes, added in the order of ranks, so that its bits are those of one process that adds
-// the same numbers in that order. Each process owns 1/N of the elements: it receives these from all others and adds them.
+// Sums of float32 arrays over processes. Arrays are added in the order of ranks, so the result has the bits of one process
+// that adds the same arrays in this order. Each process owns 1/N of the elements: it receives these from all others and adds
+// them.
 class OrderedSum {
  public:
-  // `count` elements. `communicator` outlives it.
+  // `count`: elements of an array. `communicator` must outlive it.
   OrderedSum(Communicator& communicator, std::size_t count);
 
-  // Sets the part of the sum that this process owns from `numbers`, which hold all of it.
+  // Sets the sum to `numbers`, which must be equal in all processes.
   void begin_from(std::span<const float> numbers);
-  // Adds the numbers of processes `first` to `last`, in this order; of any other process they are not read. `begins`: the sum
-  // consists of these alone. `all`: then every process's `numbers` receive the whole sum. Every process calls it, with the same
-  // arguments but the numbers. Throws PeerEnd.
+  // Adds the arrays of processes `first` to `last`, in this order; the arrays of other processes are ignored. `begins`: the sum
+  // starts with the array of process `first`. `all`: afterwards, `numbers` contains the sum in every process; otherwise its
+  // contents are unchanged. All processes must call it with the same arguments except `numbers`. Throws PeerEnd.
   void add(std::span<float> numbers, int first, int last, bool begins, bool all);
 
  private:
@@ -115,9 +117,9 @@ class OrderedSum {
 
   Communicator& communicator_;
   const std::size_t count_;
-  std::size_t pieces_ = 0;       // of a slice
+  std::size_t pieces_ = 0;       // of each slice
   std::vector<float> sum_;       // this process's slice
-  std::vector<float> received_;  // the same slice of every other process, by rank
+  std::vector<float> received_;  // this slice of the arrays of the others, by rank
 };
 
 }  // namespace graphrun

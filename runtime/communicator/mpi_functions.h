@@ -1,7 +1,7 @@
-// The functions that a plug-in gives to the communicator: MPI as plain C functions, so that one graphrun works with libraries
-// whose binary interfaces differ. runtime/mpi/plugin.cc implements them and is compiled once for each MPI library.
+// The interface between the communicator and the plug-ins for MPI libraries. The binary interfaces of MPI libraries differ, so
+// these plain C functions wrap them; runtime/mpi/plugin.cc implements them and is compiled once for each library.
 //
-// Threads: one thread makes every call (MPI_THREAD_FUNNELED), from start() to finish().
+// Threads: one thread must make all calls, from start() to finish() (MPI_THREAD_FUNNELED).
 #pragma once
 
 #include <cstddef>
@@ -10,27 +10,27 @@ namespace graphrun {
 
 extern "C" {
 
-// An error is an MPI error code, never 0; error_text() describes it.
+// Errors are MPI error codes; 0 means success.
 struct MpiFunctions {
-  // Joins the processes that the launcher started. 0, or an error.
+  // Initializes MPI. Returns an error code.
   int (*start)();
-  // Waits until every process calls it.
+  // Finalizes MPI: waits until every process calls it.
   void (*finish)();
   int (*rank)();
   int (*size)();
   // "Open MPI 4.1.4"
   const char* (*version)();
-  // Puts a text of up to kMpiErrorText characters, with a zero behind it, into `text`.
+  // Writes the description of an error into `text`, which has room for kMpiErrorText + 1 bytes; it ends with a zero.
   void (*error_text)(int error, char* text);
-  // Begin a message of `bytes` bytes, at most INT_MAX, whose memory must stay until test() is positive. Messages between two
-  // processes with one tag arrive in the order in which they were begun. `from` below 0: from any process. Null: the error is
-  // in `error`.
+  // Start a message of `bytes` bytes, at most INT_MAX. Its memory must remain valid until test() returns nonzero. Messages
+  // between two processes that have the same tag arrive in the order in which they were sent. `from` below 0: any process.
+  // Return a request for test() or cancel(); on failure, null and an error code in `error`.
   void* (*send)(const void* data, std::size_t bytes, int to, int tag, int* error);
   void* (*receive)(void* data, std::size_t bytes, int from, int tag, int* error);
-  // Above 0: the message is done, and `request` no longer exists. 0: it is under way. Below 0: it failed, and `error` says why.
-  // `source` and `got`: who sent a message that was received, and its bytes.
+  // Returns 1 if the message is complete, 0 if it is in progress, -1 if it failed, with an error code in `error`; unless 0, the
+  // request is freed. After a receive, `source` is the rank of the sender and `got` the size of the message in bytes.
   int (*test)(void* request, int* source, std::size_t* got, int* error);
-  // Gives up a receive that no message may have reached.
+  // Cancels a receive and frees the request.
   void (*cancel)(void* request);
 };
 
@@ -38,7 +38,7 @@ struct MpiFunctions {
 
 inline constexpr std::size_t kMpiErrorText = 511;
 
-// The only symbol of a plug-in.
+// The only symbol that a plug-in exports.
 using FindMpiFunctions = const MpiFunctions* (*)();
 inline constexpr const char* kMpiFunctionsSymbol = "graphrun_mpi_functions";
 

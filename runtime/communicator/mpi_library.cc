@@ -33,7 +33,7 @@ fs::path plugin_path(const std::string& name) {
 
 }  // namespace
 
-// Never by SLURM_NTASKS: a shell that salloc opened has it too.
+// SLURM_NTASKS is not used: it is also set in a shell that salloc started.
 Launcher this_launcher() {
   Launcher launcher;
   if (const std::string size = value_in_environment("OMPI_COMM_WORLD_SIZE"); !size.empty()) {

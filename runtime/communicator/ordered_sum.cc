@@ -8,11 +8,11 @@
 namespace graphrun {
 namespace {
 
-// Pieces overlap: while one is added, the next ones travel.
+// While one piece is added, the next ones are transferred.
 constexpr std::size_t kPiece = std::size_t{1} << 18;  // elements
 constexpr std::int64_t kAddGrain = 4096;
 
-// Whole blocks have a length that the compiler knows, and so become vector instructions.
+// The compiler vectorizes the loop over a block, because its length is constant.
 void add_to(float* sum, const float* numbers, std::int64_t count) {
   constexpr std::int64_t kBlock = 64;
   std::int64_t i = 0;
@@ -39,7 +39,7 @@ OrderedSum::Elements OrderedSum::slice(int rank) const {
   return {begin(r), begin(r + 1)};
 }
 
-// In a slice, from its beginning.
+// The elements of a piece, counted from the beginning of the slice.
 OrderedSum::Elements OrderedSum::piece(int rank, std::size_t number) const {
   const std::size_t size = slice(rank).size();
   return {std::min(size, number * kPiece), std::min(size, (number + 1) * kPiece)};
@@ -78,7 +78,7 @@ void OrderedSum::add(std::span<float> numbers, int first, int last, bool begins,
   for (std::size_t k = 0; k < pieces_; ++k) {
     std::vector<Transfer> transfers;
     for (int step = 1; step < n; ++step) {
-      const int from = (me + n - step) % n, to = (me + step) % n;  // no process is everyone's first
+      const int from = (me + n - step) % n, to = (me + step) % n;  // each process has another order of peers
       const Elements own = piece(me, k), other = piece(to, k);
       float* const inbox = received_.data() + static_cast<std::size_t>(from) * sum_.size() + own.begin;
       if (from >= first && from <= last && own.size() > 0) transfers.push_back({from, nullptr, inbox, bytes(own)});
@@ -91,7 +91,7 @@ void OrderedSum::add(std::span<float> numbers, int first, int last, bool begins,
     communicator_.wait(scattered[k]);
     add_piece(numbers, k, first, last, begins);
     if (!all) continue;
-    // What was sent of this piece has left: the sums may take its place.
+    // This piece of `numbers` has been sent, so the sums may overwrite it.
     std::vector<Transfer> transfers;
     const Elements own = piece(me, k);
     for (int step = 1; step < n; ++step) {

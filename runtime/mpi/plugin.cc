@@ -1,4 +1,4 @@
-// MPI's side of runtime/communicator/mpi_functions.h. It is compiled against the headers of each MPI library that CMake finds.
+// Implements runtime/communicator/mpi_functions.h. Compiled once against each MPI library that CMake finds.
 #include <mpi.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 int start() {
   int provided = 0;
   if (const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided); error != MPI_SUCCESS) return error;
-  // The default handler ends the program before anyone has said which process is missing.
+  // The default handler aborts the program, so the lost process could not be reported.
   return MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 }
 
@@ -31,7 +31,7 @@ int size() {
   return size;
 }
 
-// "Open MPI v4.1.4, package: …", "MPICH Version:\t4.0.2\nMPICH Release date: …"
+// From "Open MPI v4.1.4, package: …" or "MPICH Version:\t4.0.2\nMPICH Release date: …".
 const char* version() {
   static const std::string kVersion = [] {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";

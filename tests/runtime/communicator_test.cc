@@ -1,5 +1,5 @@
-// Several processes of this program under each MPI library: the launcher starts the tests below whose names begin with
-// DISABLED.
+// Tests of several processes with each MPI library. The launcher starts this program once more in each process, to run a test
+// whose name begins with DISABLED.
 #include "runtime/communicator/communicator.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -19,6 +18,7 @@
 #include <memory>
 #include <thread>
 
+#include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "runtime/communicator/mpi_library.h"
 #include "tests/folders.h"
@@ -28,7 +28,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int kFailed = 77;  // the exit code of a process whose test fails; no launcher gives it
+constexpr int kFailed = 77;  // exit code of a process whose test fails; no launcher uses it
 
 struct Launched {
   int code = 0;
@@ -38,10 +38,10 @@ struct Launched {
 std::string launcher_of(const std::string& plugin) { return "/usr/bin/mpirun." + plugin; }
 bool can_launch(const std::string& plugin) { return has_mpi_plugin(plugin) && std::filesystem::exists(launcher_of(plugin)); }
 
-// Runs a test below in so many processes.
+// Runs a test in several processes.
 Launched launch(const std::string& plugin, int processes, const std::string& test, const std::string& environment = "") {
   const std::string options = plugin == "openmpi" ? " -q --oversubscribe --bind-to none" : " -disable-auto-cleanup";
-  const std::string command = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " + environment + " timeout 100 " +
+  const std::string command = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " + environment + " timeout 250 " +
                               launcher_of(plugin) + options + " -np " + std::to_string(processes) + " " +
                               tests::build_folder() + "/runtime_tests --gtest_also_run_disabled_tests --gtest_filter=" + test +
                               " 2>&1 </dev/null";
@@ -63,7 +63,7 @@ class Communicators : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Libraries, Communicators, testing::Values("openmpi", "mpich"),
                          [](const auto& info) { return info.param; });
 
-// The numbers of a batch, of very different sizes so that each order of adding has other bits.
+// A number of a batch. Their magnitudes differ, so that each order of addition has another result.
 float number(std::size_t batch, std::size_t i) {
   const auto bits = static_cast<std::uint32_t>(batch * 2654435761u + i * 40503u + 12345u);
   const std::uint32_t mixed = (bits ^ bits >> 15) * 2246822519u;
@@ -78,8 +78,8 @@ TEST(CommunicatorProcesses, DISABLED_AddInOrder) {
     OrderedSum sum(together, count);
     std::vector<float> expected(count), numbers(count);
     std::size_t batch = 0;
-    // Updates of two rounds, of which the second has fewer batches; from the second update on each begins from a sum that all
-    // have.
+    // Updates of two rounds; the second round has fewer batches. From the second update on, each begins with a sum that all
+    // processes have.
     for (int update = 0; update < 3; ++update) {
       for (int round = 0; round < 2; ++round) {
         const int first = round == 1 && n > 2 ? 1 : 0, last = n - 1;
@@ -127,18 +127,19 @@ TEST_P(Communicators, PassBytes) {
   EXPECT_EQ(ran.code, 0) << ran.text;
 }
 
+// Long before it counts as lost by its silence.
 TEST(CommunicatorProcesses, DISABLED_OneIsKilled) {
-  Communicator together(this_launcher(), 60);
+  Communicator together(this_launcher(), 1e6);
   together.introduce();
-  std::signal(SIGUSR1, SIG_IGN);  // with which MPICH's launcher tells the others
-  std::signal(SIGTERM, SIG_IGN);  // and Open MPI's
+  std::signal(SIGUSR1, SIG_IGN);  // from MPICH's launcher
+  std::signal(SIGTERM, SIG_IGN);  // from Open MPI's
   together.gather("");
   if (together.rank() == 1) kill(getpid(), SIGKILL);
   try {
     together.gather("");
     ADD_FAILURE() << "process 1 is not missed";
   } catch (const PeerEnd& end) {
-    EXPECT_EQ(end.rank(), together.rank() == 0 ? 1 : 0);  // process 0 tells the others of its own end
+    EXPECT_EQ(end.rank(), together.rank() == 0 ? 1 : 0);  // the others end because of process 0
     EXPECT_EQ(end.code(), 1);
     std::fprintf(stderr, "[%d] %s\n", together.rank(), end.what());
     if (together.rank() == 0) together.end_all(end.code());
@@ -147,11 +148,9 @@ TEST(CommunicatorProcesses, DISABLED_OneIsKilled) {
 }
 
 TEST_P(Communicators, NameAProcessThatWasKilled) {
-  const auto begun = std::chrono::steady_clock::now();
   const Launched ran = launch(GetParam(), 3, "*DISABLED_OneIsKilled");
   EXPECT_NE(ran.code, 0);
   EXPECT_THAT(ran.text, HasSubstr("[0] error[E0532 lost-process]: process 1 on '"));
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(40)) << ran.text;
 }
 
 TEST(CommunicatorProcesses, DISABLED_OneIsSilent) {
@@ -180,18 +179,18 @@ TEST_P(Communicators, NameAProcessThatIsSilent) {
   EXPECT_THAT(ran.text, HasSubstr("[0] error[E0532 lost-process]: process 2 on '"));
 }
 
+// A failure may reach process 0 before it knows the names of all processes.
 TEST(CommunicatorProcesses, DISABLED_OneFails) {
   Communicator together(this_launcher(), 60);
-  together.introduce();
   if (together.rank() == 2) {
     EXPECT_EQ(together.report_failure(4, "bad data here"), 4);
   } else {
     try {
-      together.gather("");
+      together.introduce();
       ADD_FAILURE() << "nobody failed";
     } catch (const PeerEnd& end) {
       EXPECT_EQ(end.code(), 4);
-      EXPECT_EQ(std::string(end.what()), together.rank() == 0 ? together.name(2) + ":\nbad data here" : "");
+      EXPECT_EQ(std::string(end.what()), together.rank() == 0 ? "process 2 on '" + machine_name() + "':\nbad data here" : "");
       if (together.rank() == 0) together.end_all(end.code());
     }
   }

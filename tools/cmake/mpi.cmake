@@ -1,12 +1,12 @@
-# MPI between processes: a plug-in for each library that is found, which graphrun loads when a launcher of that library has started
-# it. Their binary interfaces differ, so each has a file of its own. Nothing else links MPI.
+# Builds a plug-in for each MPI library that is found. graphrun loads the plug-in when a launcher of that library has started it.
+# The binary interfaces of the libraries differ, so each has its own plug-in. Nothing else links MPI.
 option(GRAPHRUN_MPI "Build the plug-ins for the MPI libraries that are found" ON)
 set(MPI_PLUGINS)
 
-function(add_mpi_plugin name version)  # FLAGS: a target, or include folders and libraries
+function(add_mpi_plugin name version)  # followed by the targets to link
   add_library(graphrun_mpi_${name} MODULE runtime/mpi/plugin.cc)
   target_include_directories(graphrun_mpi_${name} PRIVATE ${CMAKE_SOURCE_DIR})
-  # The C++ bindings of MPI 2 are linked otherwise, though nothing here calls them.
+  # Without these, the headers need the C++ bindings of MPI 2, which are not used.
   target_compile_definitions(graphrun_mpi_${name} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   target_link_libraries(graphrun_mpi_${name} PRIVATE ${ARGN})
   add_dependencies(graphrun_core graphrun_mpi_${name})
@@ -15,7 +15,7 @@ function(add_mpi_plugin name version)  # FLAGS: a target, or include folders and
 endfunction()
 
 if(GRAPHRUN_MPI)
-  # Debian's packages stand side by side, each with a file for pkg-config.
+  # Debian's packages can be installed together; each has a file for pkg-config.
   pkg_check_modules(OPENMPI QUIET IMPORTED_TARGET ompi-c)
   pkg_check_modules(MPICH QUIET IMPORTED_TARGET mpich)
   if(OPENMPI_FOUND)
@@ -24,7 +24,7 @@ if(GRAPHRUN_MPI)
   if(MPICH_FOUND)
     add_mpi_plugin(mpich ${MPICH_VERSION} PkgConfig::MPICH)
   endif()
-  # A cluster's own: what its compiler wrapper says.
+  # Otherwise, the library of the compiler wrapper mpicc, as on most clusters.
   if(NOT OPENMPI_FOUND AND NOT MPICH_FOUND)
     find_package(MPI QUIET COMPONENTS C)
     if(MPI_C_FOUND)

@@ -26,12 +26,12 @@ struct BatchOptions {
   std::int64_t longest = 0;        // units of a field of an example; longer ones are cut; 0: no limit
 };
 
-// The batches of an epoch that one of several processes takes: those of each update in turn, by number.
+// Which batches of an epoch one of several processes computes: the processes take those of each update in turn.
 struct BatchShare {
   int rank = 0, processes = 1;
   std::int64_t accumulate = 1;  // batches of an update
-  std::int64_t first = 0;       // the batch of the epoch with which an update begins
-  // Which process takes batch `number` of the epoch, which is not before `first`.
+  std::int64_t first = 0;       // the number of a batch that begins an update
+  // The process that computes batch `number` of the epoch; `number` is at least `first`.
   int owner(std::int64_t number) const { return static_cast<int>((number - first) % accumulate % processes); }
 };
 
@@ -42,8 +42,8 @@ class BatchSource {
   BatchSource(const DataSpec& data, const FeedPlan& plan, const Dataset& set, BatchOptions options);
   ~BatchSource();
 
-  // Makes next() continue with this batch of this epoch, or with the process's share of the batches from there on. Without a
-  // call, next() begins at {1, 0}.
+  // Makes next() continue with this batch of this epoch, and return only the batches of this share. Without a call, next()
+  // begins at {1, 0}.
   void begin(const BatchPosition& at, const BatchShare& share = {});
   // The next batch; nullopt at the end of the epoch, until begin() is called again. Throws what making the batch threw.
   std::optional<Batch> next();

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A launcher on this machine, and its options for processes that share the machine's cores.
+// A launcher, with the options for processes that share the cores of this machine.
 struct Mpirun {
   std::string path, plugin;
   std::vector<std::string> options;
@@ -61,8 +61,8 @@ Mpirun find_mpirun() {
     const bool open_mpi = version_text(path).find("Open MPI") != std::string::npos;
     const std::string plugin = open_mpi ? "openmpi" : "mpich";
     if (!has_mpi_plugin(plugin)) continue;
-    // Open MPI counts cores, and would bind each process to one. MPICH's ends all processes at once where one is killed: nobody
-    // could say which.
+    // By default, Open MPI binds each process to one core and refuses more processes than cores. If one process is killed,
+    // MPICH kills all others at once, so none could report which.
     if (open_mpi) return {path, plugin, {"-q", "--oversubscribe", "--bind-to", "none"}};
     return {path, plugin, {"-disable-auto-cleanup"}};
   }
@@ -72,7 +72,7 @@ Mpirun find_mpirun() {
                   {"help: tools/setup --mpi installs Open MPI and MPICH; tools/build then builds graphrun with them"});
 }
 
-// Signals that reach this process while it lives, taken one after the other.
+// During its lifetime, signals are blocked, and next() returns them one by one.
 class TakenSignals {
  public:
   TakenSignals() {
@@ -105,7 +105,7 @@ ExitCode launch(int processes, const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  if (geteuid() == 0) {  // containers have no other user, and what runs is graphrun itself
+  if (geteuid() == 0) {  // many containers have no other user
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
   }
@@ -113,9 +113,10 @@ ExitCode launch(int processes, const std::vector<std::string>& words) {
   const TakenSignals signals;
   const pid_t child = fork();
   if (child < 0)
-    throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory", "mpirun cannot be started: there is no room for a process");
+    throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory", "mpirun cannot be started: no further process is possible");
   if (child == 0) {
-    // A terminal's Ctrl-C reaches this process alone, which passes it on. A group of its own may not read from the terminal.
+    // In its own process group, mpirun does not receive Ctrl-C from the terminal: this process forwards it. Such a group must
+    // not read from the terminal.
     setpgid(0, 0);
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);

@@ -15,7 +15,7 @@
 namespace graphrun {
 namespace {
 
-// The standard output of all processes but 0 leads nowhere.
+// Discards the standard output of this process.
 void close_output() {
   std::cout.flush();
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -24,7 +24,7 @@ void close_output() {
   close(nowhere);
 }
 
-// Whether the launcher calls this process the first: all that it starts fail alike where they can't meet.
+// Whether this is process 0 according to the launcher. If processes cannot join, all fail with the same error.
 bool is_first() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
     if (const char* const rank = std::getenv(name)) return std::string_view(rank) == "0";
@@ -32,7 +32,7 @@ bool is_first() {
   return true;
 }
 
-// Nothing where another process says why not.
+// Null if the processes cannot join and another one reports why.
 std::unique_ptr<Communicator> meet(const Launcher& launcher, double silence) {
   try {
     return std::make_unique<Communicator>(launcher, silence);

@@ -1,4 +1,4 @@
-// A command that several processes of a launcher carry out together: it ends once, with one message and one exit code.
+// Runs a command in all processes of a launcher, with one error message and one exit code.
 #pragma once
 
 #include <functional>
@@ -11,22 +11,22 @@
 
 namespace graphrun {
 
-inline constexpr double kSilence = 60;  // seconds after which a process counts as gone, unless --silence says so
+inline constexpr double kSilence = 60;  // default of --silence: seconds without an answer after which a process is lost
 
-// Calls `body` with the processes that a launcher started with this one; null: this process is alone. Process 0 alone writes to
-// stdout. What a process throws, process 0 prints, under "process 3 on 'b':" where it is another's, and all processes return
-// its exit code.
-// `command`: whose --help a mistake on the command line refers to.
+// Calls `body` with the communicator of the processes that a launcher started; with null if there is only this process. Only
+// process 0 writes to stdout. If `body` throws in any process, process 0 prints the error, under "process 3 on 'b':" if it is
+// another's, and all processes return its exit code. `command`: a mistake on the command line refers to this command's --help.
 ExitCode in_processes(const std::string& command, double silence, const std::function<ExitCode(Communicator* together)>& body);
 
-// A number of seconds above 0; nothing where the text is none.
+// Parses a number of seconds above 0; nullopt if the text is not one.
 std::optional<double> parse_silence(const std::string& text);
-// What --silence says among these words, which are not parsed yet; kSilence where it says nothing sensible.
+// The value of --silence in a command line that is not parsed yet; kSilence if there is no valid value.
 double silence_of(const std::vector<std::string>& words);
 
-// Starts graphrun with these words in so many processes on this machine, under mpirun, and waits for their end. Signals that
-// end a run are passed on as SIGUSR1: mpirun answers others with SIGKILL. Returns the processes' exit code; kRunFailed where
-// one was killed. Throws UserError (kUsage, E0530 no-mpi) where there is no mpirun, or no plug-in for it.
+// Runs graphrun with the command line `words` in `processes` processes on this machine, with mpirun, and waits for its end.
+// Forwards signals that stop a run, as SIGUSR1, because mpirun answers others with SIGKILL. Returns the exit code of the
+// processes; kRunFailed if one was killed. Throws UserError: (kUsage) E0530 no-mpi if there is no mpirun or no plug-in for it,
+// (kNoRoom) E0503 if the system refuses another process.
 ExitCode launch(int processes, const std::vector<std::string>& words);
 
 }  // namespace graphrun

@@ -15,7 +15,7 @@
 namespace graphrun {
 namespace {
 
-// A character for each core: '1' where the process may run on it.
+// For each core of the machine, '1' if the process may run on it, otherwise '0'.
 std::string cores_of(pid_t process) {
   std::string cores;
 #if defined(__linux__)
@@ -42,7 +42,7 @@ SharedCores shared_cores(Communicator& together) {
     const bool here = together.machine(rank) == together.machine(together.rank());
     shared.sharing += here && own == mine;
     if (together.rank() != 0 || !shared.warnings.empty() || count_of(own) >= count_of(launchers)) continue;
-    std::string used(std::max(launchers.size(), own.size()), '0');  // by any process there
+    std::string used(std::max(launchers.size(), own.size()), '0');  // by any process on that machine
     for (int other = 0; other < together.size(); ++other) {
       if (together.machine(other) != together.machine(rank)) continue;
       const std::string& theirs = all[static_cast<std::size_t>(other)];
@@ -93,7 +93,7 @@ std::vector<Diagnostic> require_same(Communicator& together, const std::vector<F
       text += value == fact.value ? "has other contents there" : fmt::format("{} there, {} here", value, fact.value);
       (fact.must ? errors : warnings)
           .push_back({fact.must ? Severity::kError : Severity::kWarning, "E0534 unlike-processes", {}, text, {}});
-      break;  // what follows from it differs too
+      break;  // other facts may differ as a consequence
     }
   }
   if (errors.empty()) return warnings;

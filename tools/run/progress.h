@@ -40,7 +40,7 @@ struct ProgressOptions {
   bool terminal = false;  // a live line
   std::size_t columns = 80;
   double every = 10;            // seconds between lines without a terminal
-  std::FILE* out = stderr;      // null: nothing is shown or kept
+  std::FILE* out = stderr;      // null: nothing is shown or logged
   std::function<double()> now;  // seconds; empty: the monotonic clock
   bool color = false;           // color of diagnostics
 };
@@ -50,7 +50,7 @@ class ProgressDisplay {
   explicit ProgressDisplay(ProgressOptions options);
   // The options that suit stderr and NO_COLOR.
   static ProgressOptions for_stderr(bool quiet);
-  // Shows nothing at all: for a process whose messages another process prints.
+  // Shows nothing, not even warnings: for processes other than process 0.
   static ProgressOptions silent();
   ~ProgressDisplay();
 

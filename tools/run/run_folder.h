@@ -27,7 +27,7 @@ class RunFolder {
     kNew,     // must not contain a run; is created if needed
     kResume,  // must contain a run
     kMade,    // like kNew, for a command without --resume
-    kShared,  // another process of the same run holds it: nothing is checked, created, locked or written
+    kShared,  // another process of this run writes it: this one does not check, create, lock or write anything
   };
   // Throws UserError: (kUsage) E0520 run-exists, E0521 no-run; (kRunFailed) E0522 run-busy, another process holds it; those of
   // runtime/base/file.h.

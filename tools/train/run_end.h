@@ -33,7 +33,7 @@ class RunEnd {
   const char* reached_by(const RunPlace& place) const;
   // Reads the clock. Returns true once, when the hours have just ended.
   bool look_at_clock();
-  // Ends the hours, because another process's clock has reached them.
+  // Marks the hours as over, according to the clock of process 0.
   void end_hours() { time_is_up_ = true; }
   bool is_last_epoch(std::int64_t epoch) const { return epoch == rule_.epochs; }
 

@@ -7,7 +7,7 @@
 namespace graphrun {
 namespace {
 
-// What a process says of its batch.
+// What the processes exchange about their batches.
 struct RoundFigures {
   double loss = 0, per = 0;
   std::int64_t rows = 0, tokens = 0, signal = 0;
@@ -81,7 +81,7 @@ void SharedBatches::take_round(std::int64_t step, int signal) {
   const std::int64_t of_update = number % share_.accumulate;
   const bool is_wanted = (end - share_.first) % share_.accumulate == 0 || end == all || cut_(end);
 
-  if (of_update > 0 && in_slots_) {  // before a batch's own gradients take their place
+  if (of_update > 0 && in_slots_) {  // the gradients of this process's batch will overwrite the sums
     take_slots();
     sum_.begin_from(numbers_);
   }

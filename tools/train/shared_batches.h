@@ -1,5 +1,5 @@
-// The batches of an update, shared out among processes in rounds: each process takes one batch a round, and the gradients are
-// added in the order of the batches. N processes so have the bits of one.
+// Distributes the batches of an update among processes, in rounds: each process computes the gradient of one batch per round,
+// and the gradients are added in the order of the batches. The result has the bits of one process.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@ namespace graphrun {
 
 class SharedBatches {
  public:
-  // All outlive it. `accumulate`: batches of an update. `cut`: whether the parameters and sums are looked at behind so many
+  // The arguments must outlive it. `accumulate`: batches of an update. `cut`: whether the run validates or saves after `done`
   // batches of an epoch; a round ends there.
   SharedBatches(Communicator& together, BatchSource& source, Stepper& stepper, std::int64_t accumulate,
                 std::function<bool(std::int64_t done)> cut);
 
-  // From here on next() gives the batches of this epoch from this one on. The stepper's pending batches are those before it.
+  // Makes next() continue with this batch. The stepper's pending batches are those before it.
   void begin(const BatchPosition& at);
-  // A batch, of whichever process, with its figures; without feeds.
+  // A batch of any process, without feeds, and its figures.
   struct Counted {
     Batch batch;
     BatchFigures figures;
   };
-  // The next batch, in every process the same; nothing at the end of the epoch. Behind the last one of an update, or where
-  // `cut` says so, the stepper's slots hold the sums. `step`: the update under way. `signal`: what this process was sent, 0:
-  // nothing.
+  // The next batch, the same in every process; nullopt at the end of the epoch. After the last batch of an update, and where
+  // `cut` requires it, the stepper's slots contain the sums. `step`: the current update. `signal`: the signal that this process
+  // received; 0 if none. Throws PeerEnd.
   std::optional<Counted> next(std::int64_t step, int signal);
-  // The largest signal that any process had been sent when the last round ended.
+  // The largest signal that any process had received by the end of the last round.
   int signal() const { return signal_; }
 
-  // Seconds since begin(): for the slowest process of each round; for gradients.
+  // Since begin(): seconds of waiting for the slowest process of each round, and of transferring gradients.
   double seconds_waiting() const { return waiting_; }
   double seconds_communicating() const { return communicating_; }
 
@@ -53,9 +53,9 @@ class SharedBatches {
   BatchPosition at_;
   std::deque<Counted> counted_;
   const std::vector<std::string> slots_;
-  std::vector<float> numbers_;  // of all slots
+  std::vector<float> numbers_;  // the elements of all slots
   OrderedSum sum_;
-  bool in_slots_ = true;  // the sums up to the last batch
+  bool in_slots_ = true;  // whether the slots contain the sums up to the last batch
   int signal_ = 0;
   double waiting_ = 0, communicating_ = 0;
 };

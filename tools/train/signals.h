@@ -1,5 +1,5 @@
 // SIGINT and SIGTERM during a run: the first requests a checkpoint at the next step. SIGUSR1 counts as SIGTERM, because
-// launchers of several processes pass it on. Further signals within two seconds count as the same one, because timeout and
+// launchers of several processes forward it. Further signals within two seconds count as the same one, because timeout and
 // service managers signal both the process and its group.
 #pragma once
 

@@ -50,10 +50,11 @@ class Stepper {
   std::optional<StepOutcome> add(const Batch& batch, std::int64_t step, double learning_rate);
   // Whether add() may return before the update is done.
   bool runs_ahead() const { return !target_.device->is_cpu() && update_ == nullptr; }
-  // add() in two parts, for processes that share the batches of an update. Leaves the gradients of this batch alone in the
-  // slots `sums()`. `number`: that of the batch in update `step`, from 0.
+  // add() in two parts, for processes that share the batches of an update. Writes the gradients of this batch into the slots
+  // sums(), without adding them to their contents. `number`: that of the batch in update `step`, from 0.
   BatchFigures gradients(const Batch& batch, std::int64_t step, std::int64_t number);
-  // Counts a batch, once those slots hold the sums up to the last batch of its update; returns what add() returns.
+  // Counts a batch. If it is the last one of its update, the slots must contain the sums over all batches of the update.
+  // Returns what add() returns.
   std::optional<StepOutcome> count(const BatchFigures& batch, std::int64_t step, double learning_rate);
   std::vector<std::string> sums() const;
   // Makes an update from fewer batches than usual; nullopt if none are pending.

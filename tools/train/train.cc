@@ -119,7 +119,7 @@ void tell_end(ProgressDisplay& display, const Network& network, const Recipe& re
   display.log("next: graphrun " + use);
 }
 
-// Each process takes one batch of the update at a time: with fewer batches than processes, some would never get one.
+// Throws UserError (kUsage, E0533) if some processes would never get a batch.
 void require_batches(const LoadedJob& job, const Communicator& together) {
   const std::int64_t batches = std::max(1, job.message.train().accumulate());
   const bool is_stream = job.data.format == Format::kStream;
@@ -127,20 +127,19 @@ void require_batches(const LoadedJob& job, const Communicator& together) {
   const std::string who = fmt::format("{} processes share the batches of an update; ", together.size());
   if (is_stream) {
     throw UserError(ExitCode::kUsage, "E0533 too-few-batches",
-                    who + "those of a stream follow one another: one process takes them in turn");
+                    who + "those of a stream depend on one another, so one process computes them in order");
   }
   throw UserError(ExitCode::kUsage, "E0533 too-few-batches", who + fmt::format("this job has {}", batches),
                   {fmt::format("help: --set train.accumulate={} changes the job: its updates see {} times as much data",
                                together.size(), together.size())});
 }
 
-// What all processes must have in common. `data`: data_digests(network.job).
+// What must be equal in all processes. `data`: data_digests(network.job).
 std::vector<Fact> facts_of(const Prepared& prepared, const std::string& data) {
   const Build& build = this_build();
   const Network& network = prepared.network;
   std::vector<Fact> facts = {{"another build", "graphrun", "is " + build.version, build.program_id + build.library_id},
                              {"a different job", fmt::format("'{}'", network.job.path), "", dump_job(network.job, false)}};
-  std::string graphs;
   for (const SourceFile& file : prepared.graphs.sources.files) {
     facts.push_back(
         {"different graphs", fmt::format("'{}'", file.path), fmt::format("has {} bytes", file.text.size()), sha256(file.text)});

@@ -25,10 +25,10 @@ struct TrainRequest {
   std::string profile;        // a file for a Chrome trace of the steps; may be empty
   const Device* device = &cpu_device();
   std::vector<Diagnostic> warnings;  // to be shown with those of the job
-  Communicator* together = nullptr;  // the processes that share the batches of each update; null if alone
+  Communicator* together = nullptr;  // the processes that share the batches of each update; null if there is only this one
 };
 
-// Every process of several calls it; only process 0 writes to the folder, to stdout and to stderr.
+// With several processes, all of them call it. Only process 0 writes to the folder, stdout and stderr.
 // Returns kDone, or 128 + N if signal N ended the run with a checkpoint. Throws UserError: errors in job, graph, data or
 // folder, before any training; (kUsage) E0523 if the run to resume has another job or other graphs, E0524 if it has other data,
 // E0533 if an update has too few batches for the processes, E0534 if the processes differ; (kDiverged, E0670) if a loss or

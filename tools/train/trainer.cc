@@ -58,7 +58,7 @@ void Trainer::restore(const std::string& folder) {
   steps_since_ = {folder, {}};
   end_.restore(state_.seconds ? *state_.seconds : seconds_before(layout_.speed(), state_.step));
   state_.finished = finished();                     // the end may have been moved
-  if (together_ != nullptr) together_->gather("");  // waits until all have read it
+  if (together_ != nullptr) together_->gather("");  // waits until all processes have read it
   if (!folder_.is_ours()) return;
   // A finished run saves no more, which would remove what a kill left.
   prune_checkpoints(layout_.root, std::numeric_limits<int>::max());
@@ -266,7 +266,7 @@ bool Trainer::end_within_epoch() {
 
 void Trainer::diverged(const StepResult& result, const Begun& update) {
   if (!folder_.is_ours()) {
-    together_->gather("");  // ends with process 0, which searches for the place
+    together_->gather("");  // process 0 searches for the place and ends all
     throw UserError(ExitCode::kDiverged, "E0670 diverged", figures_text(result));
   }
   steps_since_.rates.resize(steps_since_.rates.size() - under_way_.size());  // the updates begun after it, one batch each
@@ -425,13 +425,14 @@ void Trainer::save() {
   folder_.inside([&] {
     save_checkpoint(checkpoint_folder(layout_.root, state_.step), checkpoint);
     prune_checkpoints(layout_.root, recipe_.checkpoint.keep);
+    best_models_.saved(state_.step);
   });
   saved_ = seconds_now();
   steps_since_ = {checkpoint_folder(layout_.root, state_.step), {}};
   if (folder_.has_moved()) throw folder_.moved(state_.step);
 }
 
-// They follow from the same sums by the same operations: where they differ, a machine has computed wrongly.
+// All processes compute them from the same sums by the same operations, so a difference means that a machine is faulty.
 void Trainer::check_parameters() {
   std::string hashes;
   std::vector<std::string> names;
@@ -448,7 +449,7 @@ void Trainer::check_parameters() {
       throw UserError(ExitCode::kRunFailed, "E0535 unequal-parameters",
                       fmt::format("at step {}, parameter '{}' of {} differs from that of process 0", state_.step, names[i],
                                   together_->name(rank)),
-                      {"note: the last checkpoint is kept", "help: one of the machines has computed wrongly"});
+                      {"note: the last checkpoint is kept", "help: one of the machines computes wrong results"});
     }
   }
 }

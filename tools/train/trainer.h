@@ -74,7 +74,7 @@ class Trainer {
   bool is_over() const { return state_.ended || end_.reached(place()); }
   RunPlace place() const { return {state_.next, state_.step}; }
   void look_at_clock();
-  // Process 0's value: only its clock and its folder count.
+  // The value of process 0, whose clock and folder all processes use.
   bool agreed(bool own);
   void begin_batches();
   // The next batch of the epoch. If processes share the batches, it has no feeds, and its loss is in `figures_`.
@@ -116,7 +116,7 @@ class Trainer {
   void save();
   // The signal that ends the run; 0 if there is none.
   int signal() const { return together_ == nullptr ? signals_.pending() : std::max(agreed_signal_, batches_->signal()); }
-  // Several processes end after an update.
+  // Several processes stop only after an update.
   bool stopped() const { return signal() != 0 && (together_ == nullptr || stepper_.pending().batches == 0); }
 
   RunFolder& folder_;

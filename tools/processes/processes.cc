@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -65,6 +66,9 @@ double silence_of(const std::vector<std::string>& words) {
 ExitCode in_processes(const std::string& command, double silence, const std::function<ExitCode(Communicator*)>& body) {
   const Launcher launcher = this_launcher();
   if (launcher.name.empty()) return body(nullptr);
+  // If a process was killed, MPICH's launcher sends SIGUSR1 to the others, which still have to report it. Training waits for
+  // this signal all the same.
+  std::signal(SIGUSR1, SIG_IGN);
   const std::unique_ptr<Communicator> met = meet(launcher, silence);
   if (met == nullptr) return ExitCode::kUsage;
   Communicator& together = *met;

@@ -17,9 +17,9 @@ namespace graphrun {
 
 class SharedBatches {
  public:
-  // The arguments must outlive it. `accumulate`: batches of an update. `cut`: whether the run validates or saves after `done`
-  // batches of an epoch; a round ends there.
-  SharedBatches(Communicator& together, BatchSource& source, Stepper& stepper, std::int64_t accumulate,
+  // The arguments must outlive it. `accumulate`: batches of an update. `parts`: those of a stream, otherwise 1. `cut`: whether
+  // the run validates or saves after `done` batches of an epoch; a round ends there.
+  SharedBatches(Communicator& together, BatchSource& source, Stepper& stepper, std::int64_t accumulate, std::int64_t parts,
                 std::function<bool(std::int64_t done)> cut);
 
   // Makes next() continue with this batch. The stepper's pending batches are those before it.
@@ -33,6 +33,8 @@ class SharedBatches {
   // `cut` requires it, the stepper's slots contain the sums. `step`: the current update. `signal`: the signal that this process
   // received; 0 if none. Throws PeerEnd.
   std::optional<Counted> next(std::int64_t step, int signal);
+  // Makes the stepper of process 0 have the states of all parts of a stream. All processes call it. Throws PeerEnd.
+  void gather_states();
   // The largest signal that any process had received by the end of the last round.
   int signal() const { return signal_; }
 
@@ -49,8 +51,10 @@ class SharedBatches {
   BatchSource& source_;
   Stepper& stepper_;
   const std::function<bool(std::int64_t)> cut_;
+  const std::int64_t accumulate_, parts_;
   BatchShare share_;
   BatchPosition at_;
+  std::int64_t update_begin_ = 0;  // a batch of the epoch that begins an update
   std::deque<Counted> counted_;
   const std::vector<std::string> slots_;
   std::vector<float> numbers_;  // the elements of all slots

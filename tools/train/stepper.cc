@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "compiler/compile.h"
 #include "compiler/passes/pass.h"
@@ -35,7 +36,11 @@ Tensor scalar(double value) { return Tensor::of<double>({}, {value}); }
 }  // namespace
 
 Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, FeedPlan& plan, Target target, std::vector<Diagnostic>& warnings)
-    : options_(recipe.options), target_(target), seed_(recipe.seed), accumulate_(recipe.accumulate) {
+    : options_(recipe.options),
+      target_(target),
+      seed_(recipe.seed),
+      accumulate_(recipe.accumulate),
+      states_(static_cast<std::size_t>(recipe.parts)) {
   using Part = TrainOptions::Part;
   graph_ = with_objective(graph, recipe, options_, warnings);
   options_.part = accumulate_ == 1 ? Part::kWhole : Part::kGradients;
@@ -110,7 +115,6 @@ void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate,
   for (const auto& [name, tensor] : variables_->all()) variables->set(name, tensor.clone());
   const Target cpu(cpu_device(), WeightForm::kFloat32, target_.products);  // the only device that can be watched
   Executable plain(compile(graph_, options, &options_), variables, cpu);
-  if (batch.fresh) clear_states(plain.program(), *variables);
   RunOptions run = run_options(step, pending_.batches);
   run.watch = &watch;
   run.profiler = nullptr;  // this recomputation is not part of training
@@ -118,7 +122,7 @@ void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate,
 }
 
 std::optional<StepOutcome> Stepper::add(const Batch& batch, std::int64_t step, double learning_rate) {
-  if (batch.fresh) clear_states(executable_->program(), *variables_);
+  enter(batch);
   const auto run = std::make_shared<Executable::Started>(executable_->start(
       feeds_of(executable_->program(), &batch, step, learning_rate, pending_.batches), run_options(step, pending_.batches)));
   const std::size_t losses =
@@ -146,10 +150,44 @@ std::optional<StepOutcome> Stepper::count(const BatchFigures& batch, std::int64_
 
 BatchFigures Stepper::gradients(const Batch& batch, std::int64_t step, std::int64_t number) {
   GRAPHRUN_CHECK(update_ != nullptr, "gradients: one batch is one update");
-  if (batch.fresh) clear_states(executable_->program(), *variables_);
+  enter(batch);
   const std::vector<Tensor> fetched =
       executable_->run(feeds_of(executable_->program(), &batch, step, 0, 0), run_options(step, number));
   return {fetched[0].at(0), fetched.size() > 1 ? fetched[1].at(0) : 1};
+}
+
+void Stepper::enter(const Batch& batch) {
+  if (batch.part != part_) {
+    NamedTensors& left = states_[static_cast<std::size_t>(part_)];
+    left = states(part_);
+    part_ = batch.part;
+    set_states(part_, std::exchange(states_[static_cast<std::size_t>(part_)], {}));
+  }
+  if (batch.fresh) clear_states(executable_->program(), *variables_);
+}
+
+NamedTensors Stepper::states(std::int64_t part) const {
+  if (part != part_) return states_[static_cast<std::size_t>(part)];
+  NamedTensors states;
+  for (const VariableSpec& variable : executable_->program().variables) {
+    const bool is_there = variable.kind == VariableSpec::Kind::kState && variables_->has(variable.name);
+    if (is_there) states[variable.name] = variables_->at(variable.name);
+  }
+  return states;
+}
+
+void Stepper::set_states(std::int64_t part, NamedTensors states) {
+  if (part != part_) {
+    states_[static_cast<std::size_t>(part)] = std::move(states);
+    return;
+  }
+  clear_states(executable_->program(), *variables_);
+  for (auto& [name, tensor] : states) variables_->set(name, std::move(tensor));
+}
+
+std::string Stepper::states_group(std::int64_t part) const {
+  const std::string group(group_of(VariableSpec::Kind::kState));
+  return states_.size() == 1 ? group : fmt::format("{}-{}", group, part);
 }
 
 std::vector<std::string> Stepper::sums() const {
@@ -211,9 +249,13 @@ NamedTensors Stepper::model_parameters(std::int64_t updates) const {
 std::map<std::string, NamedTensors> Stepper::groups() const {
   std::map<std::string, NamedTensors> groups;
   for (const VariableSpec* variable : variable_specs()) {
-    if (variables_->has(variable->name)) {
+    if (variable->kind != VariableSpec::Kind::kState && variables_->has(variable->name)) {
       groups[std::string(group_of(variable->kind))][variable->name] = variables_->at(variable->name);
     }
+  }
+  for (std::size_t part = 0; part < states_.size(); ++part) {
+    NamedTensors of_part = states(static_cast<std::int64_t>(part));
+    if (!of_part.empty()) groups[states_group(static_cast<std::int64_t>(part))] = std::move(of_part);
   }
   return groups;
 }
@@ -225,11 +267,15 @@ void Stepper::restore(const CheckpointReader& checkpoint, const PendingBatches& 
                     fmt::format("'{}/state.json' has {} batches of an update under way; an update here is of {}",
                                 checkpoint.folder(), pending.batches, accumulate_));
   }
-  clear_states(executable_->program(), *variables_);
-  for (const Kind kind : {Kind::kParameter, Kind::kSlot, Kind::kState}) {
-    const std::string group(group_of(kind));
+  const auto restore_group = [&](Kind kind, const std::string& group, Variables& variables) {
     const NamedTensors tensors = checkpoint.has_group(group) ? checkpoint.group(group) : NamedTensors();
-    set_variables(variable_specs(), kind, tensors, checkpoint.folder() + "/" + group + ".safetensors", *variables_);
+    set_variables(variable_specs(), kind, tensors, checkpoint.folder() + "/" + group + ".safetensors", variables);
+  };
+  for (const Kind kind : {Kind::kParameter, Kind::kSlot}) restore_group(kind, std::string(group_of(kind)), *variables_);
+  for (std::size_t part = 0; part < states_.size(); ++part) {
+    Variables states;
+    restore_group(Kind::kState, states_group(static_cast<std::int64_t>(part)), states);
+    set_states(static_cast<std::int64_t>(part), states.all());
   }
   pending_ = pending;
 }

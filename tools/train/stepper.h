@@ -57,6 +57,11 @@ class Stepper {
   // Returns what add() returns.
   std::optional<StepOutcome> count(const BatchFigures& batch, std::int64_t step, double learning_rate);
   std::vector<std::string> sums() const;
+  // Makes the variables contain the states of the batch's part of a stream; zeros if it is fresh. add() and gradients() do so.
+  void enter(const Batch& batch);
+  // The states of a part of a stream, and their replacement. A state that was never computed is absent.
+  NamedTensors states(std::int64_t part) const;
+  void set_states(std::int64_t part, NamedTensors states);
   // Makes an update from fewer batches than usual; nullopt if none are pending.
   std::optional<StepResult> finish(std::int64_t step, double learning_rate);
   // Allocates the memory that a batch like this needs; see Executable::reserve.
@@ -64,7 +69,7 @@ class Stepper {
   // Records the time of every node from now on; null stops it. Must outlive the steps.
   void profile(Profiler* profiler) { profiler_ = profiler; }
   // Runs what add() would do with the batch on copies of the variables, so that nothing changes, and shows `watch` every node
-  // of the graph as written. Sets the number of threads to 1 permanently.
+  // of the graph as written. Call enter() first. Sets the number of threads to 1 permanently.
   void watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const;
 
   const std::vector<std::string>& feeds() const { return feeds_; }
@@ -80,7 +85,8 @@ class Stepper {
   // The parameters for a model after that many updates: moving averages if there are any, otherwise the current values.
   NamedTensors model_parameters(std::int64_t updates) const;
 
-  // All variables that outlive a step, by kind: groups "parameters", "slots", "states".
+  // All variables that outlive a step, by kind: groups "parameters", "slots", "states"; for a stream with parts, instead of the
+  // last one, "states-0", "states-1" and so on.
   std::map<std::string, NamedTensors> groups() const;
   const PendingBatches& pending() const { return pending_; }
   // Throws UserError (kBadData): E0662 if names or sizes differ from the network's; E0661 if more batches are pending than an
@@ -93,6 +99,7 @@ class Stepper {
   void go_back(const std::map<std::string, NamedTensors>& groups);
 
  private:
+  std::string states_group(std::int64_t part) const;
   CompileOptions fetched() const;
   Program compiled(const Recipe& recipe) const;
   // `batch`: null if the program does not use one. `number`: how many batches the sums of gradients contain.
@@ -111,6 +118,8 @@ class Stepper {
   Target target_;
   std::uint64_t seed_;
   std::int64_t accumulate_;
+  std::vector<NamedTensors> states_;  // by part; those of `part_` are in the variables
+  std::int64_t part_ = 0;
   PendingBatches pending_;
   Profiler* profiler_ = nullptr;
 };

@@ -121,17 +121,21 @@ void tell_end(ProgressDisplay& display, const Network& network, const Recipe& re
 
 // Throws UserError (kUsage, E0533) if some processes would never get a batch.
 void require_batches(const LoadedJob& job, const Communicator& together) {
-  const std::int64_t batches = std::max(1, job.message.train().accumulate());
   const bool is_stream = job.data.format == Format::kStream;
-  if (!is_stream && batches >= together.size()) return;
-  const std::string who = fmt::format("{} processes share the batches of an update; ", together.size());
+  const std::int64_t batches = is_stream ? job.data.parts : std::max(1, job.message.train().accumulate());
+  const int processes = together.size();
+  if (batches >= processes) return;
   if (is_stream) {
-    throw UserError(ExitCode::kUsage, "E0533 too-few-batches",
-                    who + "those of a stream depend on one another, so one process computes them in order");
+    throw UserError(
+        ExitCode::kUsage, "E0533 too-few-batches",
+        fmt::format("{} processes share the parts of a stream's window; this job has {}", processes, batches),
+        {fmt::format("help: --set data.batch.parts={} changes the job: dropout draws other numbers, and last bits differ",
+                     processes)});
   }
-  throw UserError(ExitCode::kUsage, "E0533 too-few-batches", who + fmt::format("this job has {}", batches),
+  throw UserError(ExitCode::kUsage, "E0533 too-few-batches",
+                  fmt::format("{} processes share the batches of an update; this job has {}", processes, batches),
                   {fmt::format("help: --set train.accumulate={} changes the job: its updates see {} times as much data",
-                               together.size(), together.size())});
+                               processes, processes)});
 }
 
 // What must be equal in all processes. `data`: data_digests(network.job).
@@ -164,7 +168,8 @@ std::vector<Fact> facts_of(const Prepared& prepared, const std::string& data) {
 std::string processes_text(const Communicator& together, const Recipe& recipe) {
   std::set<std::string> machines;
   for (int rank = 0; rank < together.size(); ++rank) machines.insert(together.machine(rank));
-  const std::int64_t rounds = (recipe.accumulate + together.size() - 1) / together.size();
+  const std::int64_t windows = recipe.parts > 1 ? recipe.accumulate / recipe.parts : 1;  // or one update's batches
+  const std::int64_t rounds = windows * ((recipe.accumulate / windows + together.size() - 1) / together.size());
   return fmt::format("{} on {}, {} each, {}; {} per update, {}", together.size(),
                      counted(static_cast<std::int64_t>(machines.size()), "machine"), counted(threads(), "thread"),
                      together.library(), counted(recipe.accumulate, "batch", "es"), counted(rounds, "round"));

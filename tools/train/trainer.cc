@@ -38,7 +38,7 @@ Trainer::Trainer(RunFolder& folder, const Network& network, const Recipe& recipe
       end_(recipe.end) {
   state_.seed = recipe.seed;
   if (together_ == nullptr) return;
-  batches_.emplace(*together_, source_, stepper_, recipe.accumulate,
+  batches_.emplace(*together_, source_, stepper_, recipe.accumulate, recipe.parts,
                    [this](std::int64_t done) { return validates_within_epoch(done); });
 }
 
@@ -387,7 +387,7 @@ bool Trainer::keep(const std::optional<ReportResults>& results) {
   folder_.inside([&] { best_models_.keep(model); });
   if (recipe_.schedule.restart) {
     for (const auto& [group, tensors] : stepper_.groups()) {
-      if (group == "states") continue;  // a stream keeps its state
+      if (group.starts_with("states")) continue;  // a stream keeps its states
       for (const auto& [name, tensor] : tensors) best_[group][name] = tensor.clone();
     }
   }
@@ -415,6 +415,7 @@ void Trainer::save() {
   settle(0);
   const WorkMeter::Pause pause(meter_);
   if (together_ != nullptr) check_parameters();
+  if (batches_) batches_->gather_states();
   if (metrics_) metrics_->sync();
   if (metrics_) state_.metrics_bytes = metrics_->bytes();
   state_.schedule = rate_.state();

@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 namespace {
 
 // Each includes itself and those before it.
-constexpr std::array<const char*, 8> kRuntimeFolders = {"runtime/base/",    "runtime/tensor/", "runtime/program/",
-                                                        "runtime/threads/", "runtime/scan/",   "runtime/device/",
-                                                        "runtime/execute/", "runtime/cuda/"};
+constexpr std::array<const char*, 10> kRuntimeFolders = {
+    "runtime/base/",   "runtime/tensor/",  "runtime/program/",      "runtime/threads/", "runtime/scan/",
+    "runtime/device/", "runtime/execute/", "runtime/communicator/", "runtime/cuda/",    "runtime/mpi/"};
 constexpr std::array<const char*, 5> kFolders = {"runtime", "ops", "compiler", "tools", "tests"};
 
 bool under_any(const std::string& path, std::initializer_list<const char*> folders) {

@@ -267,6 +267,61 @@ TEST(BatchSource, RowsOfAStreamGoOnFromWindowToWindow) {
     }
 }
 
+TEST(BatchSource, PartsOfAStreamHaveTheRowsOfAWindow) {
+  Scratch scratch;
+  Prepared p = stream_of(scratch, 100, 6, 7);
+  const Dataset set = p.train();
+  std::vector<Batch> whole;
+  BatchSource source(p.data, p.plan, set, {});
+  while (auto batch = source.next()) whole.push_back(std::move(*batch));
+  p.data.parts = 3;
+  BatchSource parts(p.data, p.plan, set, {});
+  ASSERT_EQ(parts.batches(), source.batches() * 3);
+  EXPECT_EQ(parts.unused_steps(), source.unused_steps());
+  EXPECT_THAT(parts.largest().feeds.at("words").sizes(), ElementsAre(7, 2));
+  for (const Batch& window : whole) {
+    std::int64_t tokens = 0;
+    for (std::int64_t part = 0; part < 3; ++part) {
+      const std::optional<Batch> batch = parts.next();
+      ASSERT_TRUE(batch);
+      EXPECT_EQ(batch->part, part);
+      EXPECT_EQ(batch->fresh, window.fresh);
+      EXPECT_EQ(batch->rows, 2);
+      tokens += batch->tokens;
+      const Tensor &words = batch->feeds.at("words"), &all = window.feeds.at("words");
+      for (std::int64_t i = 0; i < words.count(); ++i) {
+        EXPECT_EQ(words.data<std::int32_t>()[i], all.data<std::int32_t>()[i / 2 * 6 + part * 2 + i % 2]);
+      }
+    }
+    EXPECT_EQ(tokens, window.tokens);
+  }
+  EXPECT_FALSE(parts.next());
+  // A validation reads the stream as one row, which has no parts.
+  BatchOptions one_row;
+  one_row.rows = 1;
+  EXPECT_THAT(BatchSource(p.data, p.plan, set, one_row).largest().feeds.at("words").sizes(), ElementsAre(7, 1));
+}
+
+TEST(BatchSource, EachPartOfAStreamStaysInOneProcess) {
+  Scratch scratch;
+  Prepared p = stream_of(scratch, 100, 6, 7);
+  p.data.parts = 3;
+  const Dataset set = p.train();
+  std::vector<std::int64_t> taken;
+  for (const int rank : {0, 1}) {
+    BatchSource source(p.data, p.plan, set, {});
+    source.begin({1, 2}, {rank, 2, 3, 0});
+    while (const auto batch = source.next()) {
+      EXPECT_EQ(batch->part % 2, rank);
+      taken.push_back(batch->position.batch);
+    }
+  }
+  std::sort(taken.begin(), taken.end());
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = 2; i < BatchSource(p.data, p.plan, set, {}).batches(); ++i) all.push_back(i);
+  EXPECT_EQ(taken, all);
+}
+
 TEST(BatchSource, TheLargestBatchOfAStreamIsAWindow) {
   Scratch scratch;
   const Prepared p = stream_of(scratch, 100, 4, 5);

@@ -100,6 +100,38 @@ TEST_F(Killed, InItsLastSaveARunLeavesNothingBehind) {
   }
 }
 
+// A run that is killed after it has kept a better model, but before the checkpoint of that step, and that continues with an
+// earlier end, has the model of this end, and the mean of the models up to this end.
+TEST_F(Killed, BeforeTheCheckpointOfABetterModelARunKeepsTheFormerOne) {
+  for (const std::vector<std::string>& average : {std::vector<std::string>{}, {"train.average.last=2"}}) {
+    const std::string name = "run" + std::to_string(average.size());
+    std::vector<std::string> two_epochs = average;  // with a checkpoint after each
+    two_epochs.insert(two_epochs.end(), {"train.checkpoint.every_steps=0", "train.epochs=2"});
+    std::vector<std::string> three_epochs = two_epochs;
+    three_epochs.back() = "train.epochs=3";
+    ASSERT_EQ(start(name + "whole", "", two_epochs).code, 0);
+    setenv("FILE_FAULT_LOG", (root_ / "log").c_str(), 1);
+    fs::remove(root_ / "log");
+    ASSERT_EQ(start(name + "long", "full:/nothing/:1", three_epochs).code, 0);
+    unsetenv("FILE_FAULT_LOG");
+    // The first write to a checkpoint after the third epoch's model is in place.
+    std::istringstream lines(read("log"));
+    int number = 0, models = 0;
+    for (std::string line; models < 3 && std::getline(lines, line);) {
+      number += line.find("/checkpoints/") != std::string::npos;
+      models += line.find("/best/") != std::string::npos && line.find(" rename ") != std::string::npos &&
+                line.find(".partial") == std::string::npos;
+    }
+    ASSERT_EQ(models, 3);
+    EXPECT_EQ(start(name, "kill:/checkpoints/:" + std::to_string(number + 1), three_epochs).code, 128 + SIGKILL);
+    const Ran last = start(name, "", two_epochs);
+    ASSERT_EQ(last.code, 0) << last.err;
+    EXPECT_TRUE(read_below(name + "/best", "parameters.safetensors") ==
+                read_below(name + "whole/best", "parameters.safetensors"))
+        << name;
+  }
+}
+
 // While models that are no longer part of the mean of the best are removed, file by file.
 TEST_F(Killed, AmongItsBestModelsARunLosesNothing) {
   const std::vector<std::string> sets = {"train.average.best=2", "train.validate.keep_lowest=perplexity",

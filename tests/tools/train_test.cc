@@ -313,6 +313,31 @@ TEST_F(TrainLanguageModel, TellsWhereTheTimeWent) {
 
 // A run that is killed or stopped at any instant, also within windows and validations, and resumed ends like an undisturbed
 // run.
+// The parts of a window have the gradient of the window, and states of their own.
+TEST_F(TrainLanguageModel, PartsOfAWindowAreTheWindow) {
+  const auto losses = [&](const std::string& parts, const std::string& rate) {
+    const std::string out = "parts" + parts + "_" + rate;
+    const Ran ran = graphrun({"train", "graphs/jobs/words.pbtxt", "--out", out, "--set", "dropout=0", "--set", "train.epochs=2",
+                              "--set", "train.minimize=sum(nll)", "--set", "train.per=batch", "--set",
+                              "train.optimizer.sgd.learning_rate=" + rate, "--set", "data.batch.parts=" + parts});
+    std::vector<double> losses;
+    for (const auto& line : json_lines(read(out + "/metrics.jsonl"))) {
+      if (line.contains("loss")) losses.push_back(line["loss"].get<double>());
+    }
+    return std::pair(ran, losses);
+  };
+  const auto whole = losses("1", "0.2"), parts = losses("2", "0.2");
+  ASSERT_EQ(whole.first.code, 0) << whole.first.err;
+  ASSERT_EQ(parts.first.code, 0) << parts.first.err;
+  ASSERT_EQ(whole.second.size(), parts.second.size());
+  for (std::size_t i = 0; i < whole.second.size(); ++i) {
+    EXPECT_NEAR(whole.second[i], parts.second[i], 1e-3 * whole.second[i]) << i;
+  }
+  const auto diverged = losses("2", "1e30");
+  EXPECT_EQ(diverged.first.code, 6);
+  EXPECT_THAT(diverged.first.err, HasSubstr("the first that is not finite is "));
+}
+
 TEST_F(TrainLanguageModel, AResumedRunIsTheSameBitForBit) {
   const auto longer = [&](const std::string& out) {
     std::vector<std::string> words = train(out);

@@ -22,8 +22,8 @@ namespace graphrun {
 namespace po = boost::program_options;
 namespace {
 
-int report(std::string_view program, const std::string& text, ExitCode code) {
-  std::cerr << program << ": " << text << "\n";
+int report(std::ostream& messages, std::string_view program, const std::string& text, ExitCode code) {
+  messages << program << ": " << text << "\n";
   return static_cast<int>(code);
 }
 
@@ -63,7 +63,7 @@ void wait_without_long_spins(char** words) {
 
 namespace {
 
-int guarded_but_for_memory(std::string_view program, const std::function<ExitCode()>& body) {
+int guarded_but_for_memory(std::string_view program, const std::function<ExitCode()>& body, std::ostream& messages) {
   try {
     const ExitCode code = body();
     // Output may still be buffered, so a full disk is detected only here.
@@ -71,11 +71,11 @@ int guarded_but_for_memory(std::string_view program, const std::function<ExitCod
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) unwritable_file("stdout", "write", errno != 0 ? errno : EIO);
     return static_cast<int>(code);
   } catch (const UserError& error) {
-    std::cerr << render(error.diagnostics(), color_on_stderr()) << std::endl;
+    messages << render(error.diagnostics(), &messages == &std::cerr && color_on_stderr()) << std::endl;
     return static_cast<int>(error.exit_code());
   } catch (const UsageError& error) {
     const std::string command = error.command().empty() ? "" : " " + error.command();
-    return report(program, std::string(error.what()) + "\ntry '" + std::string(program) + command + " --help'",
+    return report(messages, program, std::string(error.what()) + "\ntry '" + std::string(program) + command + " --help'",
                   ExitCode::kUsage);
   } catch (const std::bad_alloc&) {
     throw;
@@ -85,15 +85,15 @@ int guarded_but_for_memory(std::string_view program, const std::function<ExitCod
       const UserError refused(ExitCode::kNoRoom, "E0515 no-thread",
                               std::string("the system refuses another thread: ") + error.what(),
                               {"`ulimit -u`, or the limit of a container's or a service's tasks, must allow more"});
-      std::cerr << render(refused.diagnostics(), color_on_stderr()) << std::endl;
+      messages << render(refused.diagnostics(), &messages == &std::cerr && color_on_stderr()) << std::endl;
       return static_cast<int>(refused.exit_code());
     }
-    return report(program, error.what(),
+    return report(messages, program, error.what(),
                   error.code() == std::errc::not_enough_memory ? ExitCode::kNoRoom : ExitCode::kRunFailed);
   } catch (const InternalError& error) {
-    return report(program, std::string("internal error, a bug of graphrun: ") + error.what(), ExitCode::kRunFailed);
+    return report(messages, program, std::string("internal error, a bug of graphrun: ") + error.what(), ExitCode::kRunFailed);
   } catch (const std::exception& error) {
-    return report(program, error.what(), ExitCode::kRunFailed);
+    return report(messages, program, error.what(), ExitCode::kRunFailed);
   }
 }
 
@@ -118,14 +118,14 @@ std::terminate_handler end_otherwise = nullptr;
 
 }  // namespace
 
-int guarded(std::string_view program, const std::function<ExitCode()>& body) {
+int guarded(std::string_view program, const std::function<ExitCode()>& body, std::ostream& messages) {
   guarded_program = program;
   if (const std::terminate_handler before = std::set_terminate(end_without_memory); before != end_without_memory)
     end_otherwise = before;
   try {
-    return guarded_but_for_memory(program, body);
+    return guarded_but_for_memory(program, body, messages);
   } catch (const std::bad_alloc&) {  // from the body, or while its error was reported
-    std::cerr << program << kOutOfMemory;
+    messages << program << kOutOfMemory;
     return static_cast<int>(ExitCode::kNoRoom);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <boost/program_options.hpp>
 #include <functional>
+#include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,8 @@ class UsageError : public std::runtime_error {
 
 // Runs `body` and turns what it throws into a message on stderr and an exit code: a UserError's own, 2 for a UsageError, 5 if
 // memory runs out (also while reporting that, or in a destructor), 1 for internal errors. `program` begins the messages and
-// must outlive the call.
-int guarded(std::string_view program, const std::function<ExitCode()>& body);
+// must outlive the call. The messages go to `messages`, with colors only if that is std::cerr.
+int guarded(std::string_view program, const std::function<ExitCode()>& body, std::ostream& messages = std::cerr);
 
 // Call this before anything opens a file. A closed standard stream stays unusable, so that no file takes its number and is read
 // or written by mistake. Exceeding the shell's limit on file sizes (ulimit -f) becomes an error, like a full disk, and does not

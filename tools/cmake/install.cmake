@@ -7,7 +7,7 @@ install(TARGETS graphrun_graphviz graphrun_sentencepiece LIBRARY DESTINATION ${C
 # The headers that a client needs: to load, compile and run graphs, and to register its own operators.
 file(GLOB IR_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/compiler/ir/*.h)
 set(INCLUDE_DIR ${CMAKE_INSTALL_INCLUDEDIR}/graphrun)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime DESTINATION ${INCLUDE_DIR} FILES_MATCHING PATTERN *.h PATTERN cuda EXCLUDE)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime DESTINATION ${INCLUDE_DIR} FILES_MATCHING PATTERN *.h PATTERN cuda EXCLUDE PATTERN mpi EXCLUDE)
 install(FILES ${IR_HEADERS} DESTINATION ${INCLUDE_DIR}/compiler/ir)
 install(FILES ${CMAKE_SOURCE_DIR}/compiler/frontend/request.h DESTINATION ${INCLUDE_DIR}/compiler/frontend)
 install(FILES ${CMAKE_SOURCE_DIR}/compiler/compile.h ${CMAKE_SOURCE_DIR}/compiler/tape_decision.h DESTINATION ${INCLUDE_DIR}/compiler)

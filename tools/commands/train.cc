@@ -7,9 +7,12 @@
 #include <charconv>
 
 #include "compiler/frontend/source.h"
+#include "runtime/threads/threads.h"
 #include "tools/commands/command_line.h"
 #include "tools/job/defaults.h"
 #include "tools/job/job.h"
+#include "tools/processes/processes.h"
+#include "tools/processes/same.h"
 #include "tools/train/seeds.h"
 #include "tools/train/trial.h"
 #include "tools/validate/validate.h"
@@ -57,9 +60,17 @@ LoadedJob sound_job(const TrainRequest& request) {
   }
 }
 
-}  // namespace
+// A number of processes.
+int parse_processes(const std::string& text) {
+  std::int32_t processes = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), processes);
+  if (error != std::errc() || stop != text.data() + text.size() || processes < 1) {
+    throw UsageError("--processes takes a number of processes, 1 or more, found '" + text + "'");
+  }
+  return processes;
+}
 
-ExitCode run_train(const Arguments& arguments) {
+ExitCode train_together(const Arguments& arguments, Communicator* together) {
   po::options_description group("training", 100);
   group.add_options()("out", po::value<std::string>()->value_name("DIR"),
                       "the folder for the model; a folder that contains a run is refused")(
@@ -74,7 +85,11 @@ ExitCode run_train(const Arguments& arguments) {
       "try", po::value<std::string>()->value_name("N"),
       "make N updates and one validation, print the time and memory that the whole run needs, and write no files; "
       "needs no --out")("dump-job", "print the job with the values of --set and all defaults; needs no --out")(
-      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
+      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp)(
+      "processes", po::value<std::string>()->value_name("N"),
+      "train with N processes on this machine, which share the batches of each update and write the same files as one "
+      "process; runs mpirun")("silence", po::value<std::string>()->value_name("SECONDS"),
+                              "with several processes, how long one may not answer before it counts as gone; default 60");
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =
@@ -82,7 +97,7 @@ ExitCode run_train(const Arguments& arguments) {
       "DIR.\n"
       "The run ends after the job's train.epochs, updates or hours, whichever comes first. DIR/train.log contains the log,\n"
       "DIR/speed.jsonl the speed and the memory.\n"
-      "SIGINT or SIGTERM saves a checkpoint and stops; --resume continues with the same results as an undisturbed run.\n"
+      "SIGINT, SIGTERM or SIGUSR1 saves a checkpoint and stops; --resume continues with the results of an undisturbed run.\n"
       "Signals within two seconds of the first count as one. A later signal ends the run at once, but during a save it is\n"
       "only reported, and the next one ends the run. --resume then continues from the last checkpoint, or starts again if\n"
       "there is none.";
@@ -95,6 +110,10 @@ ExitCode run_train(const Arguments& arguments) {
   TrainRequest request;
   request.job = option<std::string>(*options, "JOB");
   request.out = option<std::string>(*options, "out");
+  const std::string processes = option<std::string>(*options, "processes"), silence = option<std::string>(*options, "silence");
+  if (!silence.empty() && !parse_silence(silence)) {
+    throw UsageError("--silence takes a number of seconds above 0, found '" + silence + "'");
+  }
   const bool dump = options->count("dump-job") != 0, tries = options->count("try") != 0;
   if (request.out.empty() && !dump && !tries) throw UsageError("--out DIR is missing: where the model goes");
   while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
@@ -114,11 +133,29 @@ ExitCode run_train(const Arguments& arguments) {
   request.profile = option<std::string>(*options, "profile");
   if (request.profile == "-") throw UsageError("--profile takes a file: stdout has the model's figures");
   request.quiet = options->count("quiet") != 0;
+  request.together = together;
+  if (together != nullptr) {
+    SharedCores cores = shared_cores(*together);
+    request.warnings = std::move(cores.warnings);
+    // Processes that may use the same cores share them.
+    if (options->count("threads") == 0) set_threads(std::max(1, core_count() / cores.sharing));
+  }
   request.device = &parse_device(option<std::string>(*options, "device"));
   const std::string seeds = option<std::string>(*options, "seeds");
   if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");
   if (!seeds.empty() && !request.profile.empty())
     throw UsageError("--profile and --seeds do not go together: a profile is of one run");
+  if (!processes.empty() && together != nullptr && parse_processes(processes) != together->size()) {
+    throw UsageError(fmt::format("--processes {}, but a launcher started {}", processes, together->size()));
+  }
+  const bool several = together != nullptr || (!processes.empty() && parse_processes(processes) > 1);
+  if (several && tries) throw UsageError("--try is of one process");
+  if (several && !seeds.empty()) throw UsageError("--seeds trains one run after another, each with one process");
+  if (several && together == nullptr) {
+    Arguments words = {"train"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return launch(parse_processes(processes), words);
+  }
   if (tries) {
     for (const char* other : {"resume", "seeds", "tensorboard", "profile"})
       if (options->count(other) != 0)
@@ -130,6 +167,13 @@ ExitCode run_train(const Arguments& arguments) {
   const std::vector<std::uint64_t> each = seeds.empty() ? std::vector<std::uint64_t>() : parse_seeds(seeds);
   sound_job(request);
   return seeds.empty() ? train(request) : train_seeds(request, each);
+}
+
+}  // namespace
+
+ExitCode run_train(const Arguments& arguments) {
+  return in_processes("train", silence_of(arguments),
+                      [&](Communicator* together) { return train_together(arguments, together); });
 }
 
 }  // namespace graphrun

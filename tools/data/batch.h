@@ -26,7 +26,8 @@ struct Batch {
   std::int64_t tokens = 0;             // their sum
   BatchPosition position;              // the position of this batch
   bool last = false;                   // the last batch of its epoch
-  bool fresh = false;                  // STREAM: the first batch, before which states are zero
+  bool fresh = false;                  // STREAM: a batch of the first window, before which states are zero
+  std::int64_t part = 0;               // STREAM: which of the groups of rows
   std::vector<std::int64_t> examples;  // their numbers in the data set; empty for STREAM
 };
 

@@ -20,6 +20,7 @@ BatchSource::BatchSource(const DataSpec& data, const FeedPlan& plan, const Datas
       set_(set),
       options_(std::move(options)),
       rows_(options_.rows > 0 ? options_.rows : data.rows),
+      parts_(options_.rows > 0 ? 1 : data.parts),
       chosen_(choose_feeds(plan, options_.feeds)) {
   if (data.format == Format::kStream) {
     lay_out_stream();
@@ -77,7 +78,7 @@ void BatchSource::lay_out_stream() {
 }
 
 std::int64_t BatchSource::batches() const {
-  if (data_.format == Format::kStream) return (stream_steps_ + data_.window - 1) / data_.window;
+  if (data_.format == Format::kStream) return (stream_steps_ + data_.window - 1) / data_.window * parts_;
   return order_->batches();
 }
 
@@ -158,18 +159,21 @@ Batch BatchSource::largest() const {
 }
 
 Batch BatchSource::stream_batch(const BatchPosition& at) const {
-  const std::int64_t begin = at.batch * data_.window, steps = std::min(data_.window, stream_steps_ - begin);
+  const std::int64_t window = at.batch / parts_, rows = rows_ / parts_;
+  const std::int64_t begin = window * data_.window, steps = std::min(data_.window, stream_steps_ - begin);
   Batch batch;
-  batch.rows = rows_;
-  batch.steps.assign(static_cast<std::size_t>(rows_), steps);
-  batch.tokens = steps * rows_;
-  batch.fresh = at.batch == 0;
+  batch.part = at.batch % parts_;
+  batch.rows = rows;
+  batch.steps.assign(static_cast<std::size_t>(rows), steps);
+  batch.tokens = steps * rows;
+  batch.fresh = window == 0;
   for (std::size_t i = 0; i < chosen_.size(); ++i) {
-    Tensor tensor(DType::kInt32, {steps, rows_});
+    Tensor tensor(DType::kInt32, {steps, rows});
     std::int32_t* out = tensor.data<std::int32_t>();
     for (std::int64_t t = 0; t < steps; ++t) {
-      for (std::int64_t row = 0; row < rows_; ++row) {
-        out[t * rows_ + row] = stream_[i][static_cast<std::size_t>(row * stream_steps_ + begin + t)];
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const std::int64_t row_begin = (batch.part * rows + row) * stream_steps_;
+        out[t * rows + row] = stream_[i][static_cast<std::size_t>(row_begin + begin + t)];
       }
     }
     batch.feeds[plan_.feeds()[chosen_[i]].name] = std::move(tensor);
@@ -177,11 +181,12 @@ Batch BatchSource::stream_batch(const BatchPosition& at) const {
   return batch;
 }
 
-void BatchSource::begin(const BatchPosition& at) {
+void BatchSource::begin(const BatchPosition& at, const BatchShare& share) {
   reader_.reset();
   if (order_ && at.epoch != epoch_) order_ = order_of(at.epoch);
   epoch_ = at.epoch;
-  const auto make = [this, order = order_, at = at]() mutable -> std::optional<Batch> {
+  const auto make = [this, order = order_, at = at, share]() mutable -> std::optional<Batch> {
+    while (at.batch < batches() && share.owner(at.batch) != share.rank) ++at.batch;
     if (at.batch >= batches()) return std::nullopt;
     Batch batch = order ? example_batch(*order, at) : stream_batch(at);
     batch.position = at;

@@ -19,11 +19,21 @@ namespace graphrun {
 struct BatchOptions {
   bool shuffle = false;  // for training; a stream is never shuffled
   std::uint64_t seed = 0;
-  std::int64_t rows = 0;           // 0: as the job says
+  std::int64_t rows = 0;           // 0: as the job says; otherwise a stream has no parts
   std::vector<std::string> feeds;  // empty: all
   std::size_t ahead = 4;           // batches
   bool one_by_one = false;         // each example is a batch of its own, in the order of the set
   std::int64_t longest = 0;        // units of a field of an example; longer ones are cut; 0: no limit
+};
+
+// Which batches of an epoch one of several processes computes. The processes take the batches of a cycle in turn: those of an
+// update, or those of a stream's window, so that each part of the stream stays in one process.
+struct BatchShare {
+  int rank = 0, processes = 1;
+  std::int64_t cycle = 1;  // number of batches
+  std::int64_t first = 0;  // a batch that begins a cycle
+  // The process that computes batch `number` of the epoch; `number` is at least `first`.
+  int owner(std::int64_t number) const { return static_cast<int>((number - first) % cycle % processes); }
 };
 
 class BatchSource {
@@ -33,8 +43,9 @@ class BatchSource {
   BatchSource(const DataSpec& data, const FeedPlan& plan, const Dataset& set, BatchOptions options);
   ~BatchSource();
 
-  // Makes next() continue with this batch of this epoch. Without a call, next() begins at {1, 0}.
-  void begin(const BatchPosition& at);
+  // Makes next() continue with this batch of this epoch, and return only the batches of this share. Without a call, next()
+  // begins at {1, 0}.
+  void begin(const BatchPosition& at, const BatchShare& share = {});
   // The next batch; nullopt at the end of the epoch, until begin() is called again. Throws what making the batch threw.
   std::optional<Batch> next();
 
@@ -62,7 +73,7 @@ class BatchSource {
   const FeedPlan& plan_;
   const Dataset& set_;
   BatchOptions options_;
-  std::int64_t rows_;
+  std::int64_t rows_, parts_;
   std::vector<std::size_t> chosen_;
   std::vector<std::int64_t> lengths_;                      // lengths of bucket_by; empty if there is none
   std::vector<std::int64_t> other_lengths_;                // sums of the lengths of the other fields that feeds read

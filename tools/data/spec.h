@@ -59,6 +59,7 @@ struct DataSpec {
   std::int64_t tokens = 0;                      // the most rows times the longest value of bucket_by; 0: no limit
   std::string bucket_by;                        // a field; may be empty
   std::int64_t window = 0;                      // STREAM
+  std::int64_t parts = 1;                       // STREAM: batches of a window; each has rows / parts rows and its own states
   std::vector<std::string> train, valid, test;  // paths relative to the current directory
   bool sound = true;                            // files and fields have no mistakes
   // Locations in the job.

@@ -330,6 +330,7 @@ class DataReader {
     spec_.rows = batch.rows();
     spec_.tokens = batch.tokens();
     spec_.window = batch.window();
+    spec_.parts = std::max(1, batch.parts());
     spec_.bucket_by = batch.bucket_by();
     const bool stream = spec_.format == Format::kStream;
     if (!data_.has_batch()) {
@@ -342,6 +343,11 @@ class DataReader {
     }
     if (batch.window() < 0) problems_.bad(places.location("window"), "a negative window");
     if (!stream && batch.window() != 0) problems_.bad(places.location("window"), "only a STREAM has a window");
+    if (!stream && batch.parts() != 0) problems_.bad(places.location("parts"), "only a STREAM has parts");
+    if (batch.parts() < 0 || (stream && batch.rows() > 0 && batch.rows() % spec_.parts != 0)) {
+      problems_.bad(places.location("parts"),
+                    fmt::format("{} parts of {} rows; expected a divisor of the number of rows", batch.parts(), batch.rows()));
+    }
     if (batch.tokens() < 0) problems_.bad(places.location("tokens"), "a negative number of tokens; 0 is no limit");
     if (stream && batch.tokens() != 0) {
       problems_.bad(places.location("tokens"), "a batch of a STREAM has rows times window tokens");

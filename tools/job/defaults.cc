@@ -41,6 +41,7 @@ void fill_defaults(Job& job) {
   if (job.data().format() == Job::Data::STREAM && job.data().end_of_line().empty()) {
     job.mutable_data()->set_end_of_line("<eos>");
   }
+  if (job.data().batch().parts() == 1) job.mutable_data()->mutable_batch()->clear_parts();
   if (!job.has_train()) return;
   Job::Train& train = *job.mutable_train();
   train.set_accumulate(std::max(1, train.accumulate()));

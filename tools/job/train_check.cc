@@ -88,10 +88,12 @@ class TrainChecker {
     if (!train_.minimize().empty()) gather([&] { ir::parse_expression(places_.text("minimize")); });
     if (!train_.per().empty()) gather([&] { ir::parse_expression(places_.text("per")); });
     count("accumulate", train_.accumulate());
-    if (train_.accumulate() > 1 && train_.per().empty()) {
-      problems_.missing(places_.location("accumulate"),
-                        "the gradients of several batches are summed: by what is the sum divided?",
-                        "per: \"1\" is the number of batches, per: \"batch\" that of their rows");
+    const bool has_parts = job_.message.data().batch().parts() > 1;
+    if ((train_.accumulate() > 1 || has_parts) && train_.per().empty()) {
+      problems_.missing(
+          has_parts ? inside(inside(job_.places, "data"), "batch").location("parts") : places_.location("accumulate"),
+          "the gradients of several batches are summed: by what is the sum divided?",
+          "per: \"1\" is the number of batches, per: \"batch\" that of their rows");
     }
   }
 

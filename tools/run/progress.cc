@@ -64,6 +64,12 @@ ProgressOptions ProgressDisplay::for_stderr(bool quiet) {
   return options;
 }
 
+ProgressOptions ProgressDisplay::silent() {
+  ProgressOptions options;
+  options.out = nullptr;
+  return options;
+}
+
 ProgressDisplay::ProgressDisplay(ProgressOptions options) : options_(std::move(options)) {
   if (!options_.now) options_.now = seconds_now;
 }
@@ -76,6 +82,7 @@ void ProgressDisplay::keep_log(const std::string& path) {
 }
 
 void ProgressDisplay::record(std::string_view text) {
+  if (options_.out == nullptr) return;
   const std::string time = time_text();
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -90,6 +97,7 @@ void ProgressDisplay::record(std::string_view text) {
 }
 
 void ProgressDisplay::update(const Progress& progress) {
+  if (options_.out == nullptr) return;
   const double now = options_.now();
   if (now - recorded_ >= options_.every) {
     recorded_ = now;
@@ -127,6 +135,7 @@ void ProgressDisplay::clear() {
 }
 
 void ProgressDisplay::print(std::string_view line) {
+  if (options_.out == nullptr) return;
   clear();
   std::fwrite(line.data(), 1, line.size(), options_.out);
   std::fputc('\n', options_.out);

@@ -39,8 +39,8 @@ struct ProgressOptions {
   bool quiet = false;     // shows only warnings
   bool terminal = false;  // a live line
   std::size_t columns = 80;
-  double every = 10;  // seconds between lines without a terminal
-  std::FILE* out = stderr;
+  double every = 10;            // seconds between lines without a terminal
+  std::FILE* out = stderr;      // null: nothing is shown or logged
   std::function<double()> now;  // seconds; empty: the monotonic clock
   bool color = false;           // color of diagnostics
 };
@@ -50,6 +50,8 @@ class ProgressDisplay {
   explicit ProgressDisplay(ProgressOptions options);
   // The options that suit stderr and NO_COLOR.
   static ProgressOptions for_stderr(bool quiet);
+  // Shows nothing, not even warnings: for processes other than process 0.
+  static ProgressOptions silent();
   ~ProgressDisplay();
 
   // From now on, appends every line to this file, with the time, including lines from before the call: everything that would be

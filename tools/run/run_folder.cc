@@ -114,6 +114,7 @@ void require_no_run(const std::string& path, bool resumes) {
 }
 
 RunFolder::RunFolder(const std::string& path, Begin begin) : name_(path), layout_{path} {
+  if (begin == Begin::kShared) return;
   if (begin == Begin::kResume && !run_lies_in(layout_)) {
     throw UserError(ExitCode::kUsage, "E0521 no-run", "there is no run to resume in '" + path + "'",
                     {"help: leave --resume out to begin one"});
@@ -138,6 +139,7 @@ RunFolder::RunFolder(const std::string& path, Begin begin) : name_(path), layout
 }
 
 RunFolder::~RunFolder() {
+  if (!is_ours()) return;
   try {
     if (is_at(lock_, layout_.lock()) && !run_lies_in(layout_)) {
       // The run left nothing, so remove all traces. If there are other files, rmdir keeps the folder.
@@ -175,6 +177,7 @@ void RunFolder::find() {
 }
 
 void RunFolder::inside(const std::function<void()>& act) {
+  if (!is_ours()) return;
   find();
   const bool known = has_moved();
   std::exception_ptr failure;

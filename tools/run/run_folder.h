@@ -27,6 +27,7 @@ class RunFolder {
     kNew,     // must not contain a run; is created if needed
     kResume,  // must contain a run
     kMade,    // like kNew, for a command without --resume
+    kShared,  // another process of this run writes it: this one does not check, create, lock or write anything
   };
   // Throws UserError: (kUsage) E0520 run-exists, E0521 no-run; (kRunFailed) E0522 run-busy, another process holds it; those of
   // runtime/base/file.h.
@@ -38,9 +39,11 @@ class RunFolder {
   // With the path that the folder was opened with or, after inside() has found it moved, a path that still leads to it.
   const ModelLayout& layout() const { return layout_; }
 
-  // Calls `act`, which reads or writes the folder's files through layout(). If the folder was moved meanwhile, its old path may
-  // lead nowhere or to another run, so `act` is called again with the new place. Throws what `act` throws, and UserError:
-  // (kNoRoom) E0526 removed-folder; (kRunFailed) E0522 if another process has taken the folder.
+  // Whether this process writes the folder.
+  bool is_ours() const { return lock_ >= 0; }
+  // If the folder is ours, calls `act`, which reads or writes the folder's files through layout(). If the folder was moved
+  // meanwhile, its old path may lead nowhere or to another run, so `act` is called again with the new place. Throws what `act`
+  // throws, and UserError: (kNoRoom) E0526 removed-folder; (kRunFailed) E0522 if another process has taken the folder.
   void inside(const std::function<void()>& act);
   bool has_moved() const { return layout_.root != name_; }
   // The error that ends a run whose folder was moved: (kNoRoom) E0525 moved-folder. `step`: that of the checkpoint saved in it.

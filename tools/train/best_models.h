@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/tensor/safetensors.h"
 #include "tools/model/layout.h"
@@ -24,16 +25,26 @@ class BestModels {
 
   // Makes these parameters the model.
   void keep(const BestModel& model) const;
-  // Adds candidates for the mean; removes those that can no longer be part of it. Does nothing if the recipe has no mean.
+  // Adds candidates for the mean. Does nothing if the recipe has no mean.
   void add_candidate(const BestModel& model) const;
-  // The mean of all candidates, with the last of their steps; nullopt if there are none.
+  // The mean of the candidates; nullopt if there are none.
   std::optional<BestModel> mean() const;
-  // Removes what an interrupted run left: parameters of steps after `step`, and incomplete saves or removals.
-  void drop_leftovers(std::int64_t step) const;
+  // Tells that a checkpoint of this step exists. Until then, models that a run from the previous checkpoint would need stay:
+  // the process may be killed, and the continued run may have an earlier end.
+  void saved(std::int64_t step);
+  // For a run that continues from the checkpoint of this step: removes what an interrupted run left, that is, parameters of
+  // later steps, and incomplete saves or removals.
+  void drop_leftovers(std::int64_t step);
 
  private:
+  // Whether the run needs a model of this kind, for each of these folders, which are those of all such models, oldest first.
+  std::vector<bool> needed(const std::string& kind, const std::vector<std::string>& folders) const;
+  void drop_unneeded(const std::string& kind) const;
+  bool is_saved(const std::string& kind, const std::string& folder) const;
+
   const ModelLayout& layout_;
   const Recipe& recipe_;
+  std::int64_t saved_ = 0;  // step of the last checkpoint
 };
 
 }  // namespace graphrun

@@ -108,6 +108,7 @@ std::optional<NotFinite> find_not_finite(const StepsSince& steps, Stepper& stepp
     const std::int64_t epoch = at.epoch;
     const Batch batch = next_batch(source, at);
     if (at.epoch != epoch && stepper.finish(step, steps.rates[i])) ++step;
+    stepper.enter(batch);
     if (i + 2 == steps.rates.size()) stepper.watch(batch, step, steps.rates[i], before);
     if (i + 1 < steps.rates.size()) {
       if (const auto outcome = stepper.add(batch, step, steps.rates[i])) (*outcome)(), ++step;

@@ -109,7 +109,8 @@ Recipe make_recipe(const LoadedJob& job) {
   const Places& places = inside(job.places, "train");
   Recipe recipe;
   recipe.minimize = places.text("minimize"), recipe.per = places.text("per");
-  recipe.accumulate = std::max(1, train.accumulate());
+  recipe.parts = job.data.parts;
+  recipe.accumulate = std::max(1, train.accumulate()) * recipe.parts;
   recipe.options.clip_global_norm = train.clip().global_norm();
   recipe.options.moving_average = train.moving_average().decay();
   read_optimizer(train.optimizer(), inside(places, "optimizer"), recipe);

@@ -33,6 +33,8 @@ class RunEnd {
   const char* reached_by(const RunPlace& place) const;
   // Reads the clock. Returns true once, when the hours have just ended.
   bool look_at_clock();
+  // Marks the hours as over, according to the clock of process 0.
+  void end_hours() { time_is_up_ = true; }
   bool is_last_epoch(std::int64_t epoch) const { return epoch == rule_.epochs; }
 
   // The time until the end, given the number of batches per epoch and the seconds per batch.

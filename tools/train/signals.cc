@@ -32,6 +32,7 @@ StopSignals::StopSignals() {
   sigemptyset(&handled_);
   sigaddset(&handled_, SIGINT);
   sigaddset(&handled_, SIGTERM);
+  sigaddset(&handled_, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &handled_, &before_);
   waiting_ = std::thread([this] { wait_for_signals(); });
 }
@@ -47,7 +48,7 @@ void StopSignals::wait_for_signals() {
   while (true) {
     const int signal = sigwaitinfo(&handled_, nullptr);
     if (ended_) return;
-    if (signal > 0) take(signal);
+    if (signal > 0) take(signal == SIGUSR1 ? SIGTERM : signal);
   }
 }
 

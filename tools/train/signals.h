@@ -1,5 +1,6 @@
-// SIGINT and SIGTERM during a run: the first requests a checkpoint at the next step. Further signals within two seconds count
-// as the same one, because timeout and service managers signal both the process and its group.
+// SIGINT and SIGTERM during a run: the first requests a checkpoint at the next step. SIGUSR1 counts as SIGTERM, because
+// launchers of several processes forward it. Further signals within two seconds count as the same one, because timeout and
+// service managers signal both the process and its group.
 #pragma once
 
 #include <atomic>
@@ -28,10 +29,10 @@ class StopPolicy {
   bool reported_ = false;
 };
 
-// During its lifetime, the two signals are only recorded, except those that end the program; the destructor restores the
-// previous handlers. There may be one at a time, created before the program has other threads: a thread of its own waits for
-// the signals, and threads that start later have them blocked. A handler must never interrupt a computing thread: machine code
-// that a library generates (oneDNN's products) may use the stack pointer for other purposes, and the kernel would write the
+// During its lifetime, the signals are only recorded, except those that end the program; the destructor restores the previous
+// handlers. There may be one at a time, created before the program has other threads: a thread of its own waits for the
+// signals, and threads that start later have them blocked. A handler must never interrupt a computing thread: machine code that
+// a library generates (oneDNN's products) may use the stack pointer for other purposes, and the kernel would write the
 // handler's frame there.
 class StopSignals {
  public:

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "compiler/compile.h"
 #include "compiler/passes/pass.h"
@@ -35,7 +36,11 @@ Tensor scalar(double value) { return Tensor::of<double>({}, {value}); }
 }  // namespace
 
 Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, FeedPlan& plan, Target target, std::vector<Diagnostic>& warnings)
-    : options_(recipe.options), target_(target), seed_(recipe.seed), accumulate_(recipe.accumulate) {
+    : options_(recipe.options),
+      target_(target),
+      seed_(recipe.seed),
+      accumulate_(recipe.accumulate),
+      states_(static_cast<std::size_t>(recipe.parts)) {
   using Part = TrainOptions::Part;
   graph_ = with_objective(graph, recipe, options_, warnings);
   options_.part = accumulate_ == 1 ? Part::kWhole : Part::kGradients;
@@ -75,7 +80,8 @@ CompileOptions Stepper::fetched() const {
   return options;
 }
 
-Feeds Stepper::feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate) const {
+Feeds Stepper::feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate,
+                        std::int64_t number) const {
   Feeds feeds;
   for (const FeedSpec& feed : program.feeds) {
     if (feed.name == kLearningRate) {
@@ -83,7 +89,7 @@ Feeds Stepper::feeds_of(const Program& program, const Batch* batch, std::int64_t
     } else if (feed.name == kUpdateCount) {
       feeds[feed.name] = scalar(static_cast<double>(step + 1));
     } else if (feed.name == kGoesOn) {
-      feeds[feed.name] = scalar(pending_.batches > 0 ? 1 : 0);
+      feeds[feed.name] = scalar(number > 0 ? 1 : 0);
     } else {
       feeds[feed.name] = batch->feeds.at(feed.name);
     }
@@ -91,15 +97,15 @@ Feeds Stepper::feeds_of(const Program& program, const Batch* batch, std::int64_t
   return feeds;
 }
 
-RunOptions Stepper::run_options(std::int64_t step) const {
+RunOptions Stepper::run_options(std::int64_t step, std::int64_t number) const {
   RunOptions options;
   options.seed = seed_;
-  options.step = static_cast<std::uint64_t>(step * accumulate_ + pending_.batches);
+  options.step = static_cast<std::uint64_t>(step * accumulate_ + number);
   options.profiler = profiler_;
   return options;
 }
 
-void Stepper::reserve(const Batch& batch) { executable_->reserve(feeds_of(executable_->program(), &batch, 0, 0)); }
+void Stepper::reserve(const Batch& batch) { executable_->reserve(feeds_of(executable_->program(), &batch, 0, 0, 0)); }
 
 void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const {
   const ScopedThreads one_thread(1);  // a watched run has only one
@@ -109,17 +115,16 @@ void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate,
   for (const auto& [name, tensor] : variables_->all()) variables->set(name, tensor.clone());
   const Target cpu(cpu_device(), WeightForm::kFloat32, target_.products);  // the only device that can be watched
   Executable plain(compile(graph_, options, &options_), variables, cpu);
-  if (batch.fresh) clear_states(plain.program(), *variables);
-  RunOptions run = run_options(step);
+  RunOptions run = run_options(step, pending_.batches);
   run.watch = &watch;
   run.profiler = nullptr;  // this recomputation is not part of training
-  plain.run(feeds_of(plain.program(), &batch, step, learning_rate), run);
+  plain.run(feeds_of(plain.program(), &batch, step, learning_rate, pending_.batches), run);
 }
 
 std::optional<StepOutcome> Stepper::add(const Batch& batch, std::int64_t step, double learning_rate) {
-  if (batch.fresh) clear_states(executable_->program(), *variables_);
-  const auto run = std::make_shared<Executable::Started>(
-      executable_->start(feeds_of(executable_->program(), &batch, step, learning_rate), run_options(step)));
+  enter(batch);
+  const auto run = std::make_shared<Executable::Started>(executable_->start(
+      feeds_of(executable_->program(), &batch, step, learning_rate, pending_.batches), run_options(step, pending_.batches)));
   const std::size_t losses =
       executable_->program().fetches.size() - (update_ ? 0 : 1);  // minimize, and per if it is another output
   const auto per_of = [losses](const std::vector<Tensor>& fetched) { return losses > 1 ? fetched[1].at(0) : 1; };
@@ -130,21 +135,74 @@ std::optional<StepOutcome> Stepper::add(const Batch& batch, std::int64_t step, d
     };
   }
   const std::vector<Tensor> fetched = run->finish();
-  const double loss = fetched[0].at(0), per = per_of(fetched);
+  return count({fetched[0].at(0), per_of(fetched)}, step, learning_rate);
+}
+
+std::optional<StepOutcome> Stepper::count(const BatchFigures& batch, std::int64_t step, double learning_rate) {
   const auto known = [](const StepResult& result) { return StepOutcome([result] { return result; }); };
-  if (!std::isfinite(loss)) return known({loss / per, std::numeric_limits<double>::quiet_NaN()});
+  if (!std::isfinite(batch.loss)) return known({batch.loss / batch.per, std::numeric_limits<double>::quiet_NaN()});
   ++pending_.batches;
-  pending_.loss += loss;
-  pending_.per += per;
+  pending_.loss += batch.loss;
+  pending_.per += batch.per;
   if (pending_.batches < accumulate_) return std::nullopt;
   return known(*finish(step, learning_rate));
+}
+
+BatchFigures Stepper::gradients(const Batch& batch, std::int64_t step, std::int64_t number) {
+  GRAPHRUN_CHECK(update_ != nullptr, "gradients: one batch is one update");
+  enter(batch);
+  const std::vector<Tensor> fetched =
+      executable_->run(feeds_of(executable_->program(), &batch, step, 0, 0), run_options(step, number));
+  return {fetched[0].at(0), fetched.size() > 1 ? fetched[1].at(0) : 1};
+}
+
+void Stepper::enter(const Batch& batch) {
+  if (batch.part != part_) {
+    NamedTensors& left = states_[static_cast<std::size_t>(part_)];
+    left = states(part_);
+    part_ = batch.part;
+    set_states(part_, std::exchange(states_[static_cast<std::size_t>(part_)], {}));
+  }
+  if (batch.fresh) clear_states(executable_->program(), *variables_);
+}
+
+NamedTensors Stepper::states(std::int64_t part) const {
+  if (part != part_) return states_[static_cast<std::size_t>(part)];
+  NamedTensors states;
+  for (const VariableSpec& variable : executable_->program().variables) {
+    const bool is_there = variable.kind == VariableSpec::Kind::kState && variables_->has(variable.name);
+    if (is_there) states[variable.name] = variables_->at(variable.name);
+  }
+  return states;
+}
+
+void Stepper::set_states(std::int64_t part, NamedTensors states) {
+  if (part != part_) {
+    states_[static_cast<std::size_t>(part)] = std::move(states);
+    return;
+  }
+  clear_states(executable_->program(), *variables_);
+  for (auto& [name, tensor] : states) variables_->set(name, std::move(tensor));
+}
+
+std::string Stepper::states_group(std::int64_t part) const {
+  const std::string group(group_of(VariableSpec::Kind::kState));
+  return states_.size() == 1 ? group : fmt::format("{}-{}", group, part);
+}
+
+std::vector<std::string> Stepper::sums() const {
+  std::vector<std::string> names;
+  for (const VariableSpec& variable : executable_->program().variables) {
+    if (variable.kind == VariableSpec::Kind::kSlot) names.push_back(variable.name);
+  }
+  return names;
 }
 
 std::optional<StepResult> Stepper::finish(std::int64_t step, double learning_rate) {
   if (pending_.batches == 0) return std::nullopt;
   RunOptions run;
   run.profiler = profiler_;
-  const double norm = update_->run(feeds_of(update_->program(), nullptr, step, learning_rate), run)[0].at(0);
+  const double norm = update_->run(feeds_of(update_->program(), nullptr, step, learning_rate, pending_.batches), run)[0].at(0);
   const StepResult result{pending_.loss / pending_.per, norm};
   pending_ = {};
   return result;
@@ -191,9 +249,13 @@ NamedTensors Stepper::model_parameters(std::int64_t updates) const {
 std::map<std::string, NamedTensors> Stepper::groups() const {
   std::map<std::string, NamedTensors> groups;
   for (const VariableSpec* variable : variable_specs()) {
-    if (variables_->has(variable->name)) {
+    if (variable->kind != VariableSpec::Kind::kState && variables_->has(variable->name)) {
       groups[std::string(group_of(variable->kind))][variable->name] = variables_->at(variable->name);
     }
+  }
+  for (std::size_t part = 0; part < states_.size(); ++part) {
+    NamedTensors of_part = states(static_cast<std::int64_t>(part));
+    if (!of_part.empty()) groups[states_group(static_cast<std::int64_t>(part))] = std::move(of_part);
   }
   return groups;
 }
@@ -205,11 +267,15 @@ void Stepper::restore(const CheckpointReader& checkpoint, const PendingBatches& 
                     fmt::format("'{}/state.json' has {} batches of an update under way; an update here is of {}",
                                 checkpoint.folder(), pending.batches, accumulate_));
   }
-  clear_states(executable_->program(), *variables_);
-  for (const Kind kind : {Kind::kParameter, Kind::kSlot, Kind::kState}) {
-    const std::string group(group_of(kind));
+  const auto restore_group = [&](Kind kind, const std::string& group, Variables& variables) {
     const NamedTensors tensors = checkpoint.has_group(group) ? checkpoint.group(group) : NamedTensors();
-    set_variables(variable_specs(), kind, tensors, checkpoint.folder() + "/" + group + ".safetensors", *variables_);
+    set_variables(variable_specs(), kind, tensors, checkpoint.folder() + "/" + group + ".safetensors", variables);
+  };
+  for (const Kind kind : {Kind::kParameter, Kind::kSlot}) restore_group(kind, std::string(group_of(kind)), *variables_);
+  for (std::size_t part = 0; part < states_.size(); ++part) {
+    Variables states;
+    restore_group(Kind::kState, states_group(static_cast<std::int64_t>(part)), states);
+    set_states(static_cast<std::int64_t>(part), states.all());
   }
   pending_ = pending;
 }

@@ -33,6 +33,11 @@ struct PendingBatches {
   friend bool operator==(const PendingBatches&, const PendingBatches&) = default;
 };
 
+// The figures that one batch adds to PendingBatches.
+struct BatchFigures {
+  double loss = 0, per = 0;
+};
+
 class Stepper {
  public:
   // `graph`: the network in training. Parameters are initialized by initializer_of, from the recipe's seed. Throws UserError
@@ -45,6 +50,18 @@ class Stepper {
   std::optional<StepOutcome> add(const Batch& batch, std::int64_t step, double learning_rate);
   // Whether add() may return before the update is done.
   bool runs_ahead() const { return !target_.device->is_cpu() && update_ == nullptr; }
+  // add() in two parts, for processes that share the batches of an update. Writes the gradients of this batch into the slots
+  // sums(), without adding them to their contents. `number`: that of the batch in update `step`, from 0.
+  BatchFigures gradients(const Batch& batch, std::int64_t step, std::int64_t number);
+  // Counts a batch. If it is the last one of its update, the slots must contain the sums over all batches of the update.
+  // Returns what add() returns.
+  std::optional<StepOutcome> count(const BatchFigures& batch, std::int64_t step, double learning_rate);
+  std::vector<std::string> sums() const;
+  // Makes the variables contain the states of the batch's part of a stream; zeros if it is fresh. add() and gradients() do so.
+  void enter(const Batch& batch);
+  // The states of a part of a stream, and their replacement. A state that was never computed is absent.
+  NamedTensors states(std::int64_t part) const;
+  void set_states(std::int64_t part, NamedTensors states);
   // Makes an update from fewer batches than usual; nullopt if none are pending.
   std::optional<StepResult> finish(std::int64_t step, double learning_rate);
   // Allocates the memory that a batch like this needs; see Executable::reserve.
@@ -52,7 +69,7 @@ class Stepper {
   // Records the time of every node from now on; null stops it. Must outlive the steps.
   void profile(Profiler* profiler) { profiler_ = profiler; }
   // Runs what add() would do with the batch on copies of the variables, so that nothing changes, and shows `watch` every node
-  // of the graph as written. Sets the number of threads to 1 permanently.
+  // of the graph as written. Call enter() first. Sets the number of threads to 1 permanently.
   void watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const;
 
   const std::vector<std::string>& feeds() const { return feeds_; }
@@ -68,7 +85,8 @@ class Stepper {
   // The parameters for a model after that many updates: moving averages if there are any, otherwise the current values.
   NamedTensors model_parameters(std::int64_t updates) const;
 
-  // All variables that outlive a step, by kind: groups "parameters", "slots", "states".
+  // All variables that outlive a step, by kind: groups "parameters", "slots", "states"; for a stream with parts, instead of the
+  // last one, "states-0", "states-1" and so on.
   std::map<std::string, NamedTensors> groups() const;
   const PendingBatches& pending() const { return pending_; }
   // Throws UserError (kBadData): E0662 if names or sizes differ from the network's; E0661 if more batches are pending than an
@@ -81,11 +99,14 @@ class Stepper {
   void go_back(const std::map<std::string, NamedTensors>& groups);
 
  private:
+  std::string states_group(std::int64_t part) const;
   CompileOptions fetched() const;
   Program compiled(const Recipe& recipe) const;
-  // `batch`: null if the program does not use one.
-  Feeds feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate) const;
-  RunOptions run_options(std::int64_t step) const;
+  // `batch`: null if the program does not use one. `number`: how many batches the sums of gradients contain.
+  Feeds feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate,
+                 std::int64_t number) const;
+  // `number`: that of the batch in its update.
+  RunOptions run_options(std::int64_t step, std::int64_t number) const;
   std::vector<const VariableSpec*> variable_specs() const;
 
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
@@ -97,6 +118,8 @@ class Stepper {
   Target target_;
   std::uint64_t seed_;
   std::int64_t accumulate_;
+  std::vector<NamedTensors> states_;  // by part; those of `part_` are in the variables
+  std::int64_t part_ = 0;
   PendingBatches pending_;
   Profiler* profiler_ = nullptr;
 };

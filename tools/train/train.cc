@@ -4,14 +4,19 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "compiler/ir/printer.h"
 #include "runtime/base/file.h"
 #include "runtime/execute/profiler.h"
 #include "runtime/tensor/checkpoint.h"
+#include "runtime/threads/threads.h"
+#include "tools/cli/build.h"
 #include "tools/cli/program.h"
 #include "tools/cli/shell.h"
+#include "tools/json/json.h"
 #include "tools/model/model_folder.h"
+#include "tools/processes/same.h"
 #include "tools/run/progress.h"
 #include "tools/run/run_folder.h"
 #include "tools/run/same_run.h"
@@ -114,18 +119,85 @@ void tell_end(ProgressDisplay& display, const Network& network, const Recipe& re
   display.log("next: graphrun " + use);
 }
 
+// Throws UserError (kUsage, E0533) if some processes would never get a batch.
+void require_batches(const LoadedJob& job, const Communicator& together) {
+  const bool is_stream = job.data.format == Format::kStream;
+  const std::int64_t batches = is_stream ? job.data.parts : std::max(1, job.message.train().accumulate());
+  const int processes = together.size();
+  if (batches >= processes) return;
+  if (is_stream) {
+    throw UserError(
+        ExitCode::kUsage, "E0533 too-few-batches",
+        fmt::format("{} processes share the parts of a stream's window; this job has {}", processes, batches),
+        {fmt::format("help: --set data.batch.parts={} changes the job: dropout draws other numbers, and last bits differ",
+                     processes)});
+  }
+  throw UserError(ExitCode::kUsage, "E0533 too-few-batches",
+                  fmt::format("{} processes share the batches of an update; this job has {}", processes, batches),
+                  {fmt::format("help: --set train.accumulate={} changes the job: its updates see {} times as much data",
+                               processes, processes)});
+}
+
+// What must be equal in all processes. `data`: data_digests(network.job).
+std::vector<Fact> facts_of(const Prepared& prepared, const std::string& data) {
+  const Build& build = this_build();
+  const Network& network = prepared.network;
+  std::vector<Fact> facts = {{"another build", "graphrun", "is " + build.version, build.program_id + build.library_id},
+                             {"a different job", fmt::format("'{}'", network.job.path), "", dump_job(network.job, false)}};
+  for (const SourceFile& file : prepared.graphs.sources.files) {
+    facts.push_back(
+        {"different graphs", fmt::format("'{}'", file.path), fmt::format("has {} bytes", file.text.size()), sha256(file.text)});
+  }
+  const nlohmann::json digests = parse_json(data);
+  for (const char* kind : {"files", "beginnings"}) {
+    for (const auto& file : digests.at(kind)) {
+      facts.push_back({"different data", fmt::format("'{}'", file.at("path").get<std::string>()),
+                       fmt::format("has {} bytes", file.at("bytes").get<std::uint64_t>()), file.at("sha256")});
+    }
+  }
+  for (const auto& [field, vocabulary] : network.vocabularies) {
+    facts.push_back({"another vocabulary", fmt::format("that of '{}'", field), fmt::format("has {} entries", vocabulary.size()),
+                     sha256(vocabulary.text())});
+  }
+  facts.push_back({"another device", "it", prepared.device.is_cpu() ? "is the CPU" : "is a GPU", ""});
+  facts.push_back({"another processor, so that last bits may differ", "it", "has " + instruction_sets(), "", false});
+  return facts;
+}
+
+// "8 on 2 machines, 16 threads each, Open MPI 4.1.4; 8 batches per update, 1 round"
+std::string processes_text(const Communicator& together, const Recipe& recipe) {
+  std::set<std::string> machines;
+  for (int rank = 0; rank < together.size(); ++rank) machines.insert(together.machine(rank));
+  const std::int64_t windows = recipe.parts > 1 ? recipe.accumulate / recipe.parts : 1;  // or one update's batches
+  const std::int64_t rounds = windows * ((recipe.accumulate / windows + together.size() - 1) / together.size());
+  return fmt::format("{} on {}, {} each, {}; {} per update, {}", together.size(),
+                     counted(static_cast<std::int64_t>(machines.size()), "machine"), counted(threads(), "thread"),
+                     together.library(), counted(recipe.accumulate, "batch", "es"), counted(rounds, "round"));
+}
+
 // `warnings`: those that were not shown yet.
 ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay& display, std::vector<Diagnostic>& warnings) {
   LoadedJob job = parse_job(request.text, request.job, request.settings);
   require_training(job);
-  warnings = std::move(job.warnings);
-  RunFolder folder(request.out, request.resume ? RunFolder::Begin::kResume : RunFolder::Begin::kNew);
-  if (!request.profile.empty())
-    const AtomicFile probe(request.profile);  // checks that it can be written; an existing file stays
+  warnings = request.warnings;
+  warnings.insert(warnings.end(), job.warnings.begin(), job.warnings.end());
+  Communicator* const together = request.together;
+  const bool writes = together == nullptr || together->rank() == 0;
+  if (together != nullptr) require_batches(job, *together);
+  RunFolder folder(request.out, !writes          ? RunFolder::Begin::kShared
+                                : request.resume ? RunFolder::Begin::kResume
+                                                 : RunFolder::Begin::kNew);
+  const bool profiles = writes && !request.profile.empty();
+  if (profiles) const AtomicFile probe(request.profile);  // checks that it can be written; an existing file stays
   const ModelLayout& layout = folder.layout();
-  const std::optional<std::string> checkpoint = find_checkpoint(layout, warnings);
+  std::optional<std::string> checkpoint;
+  if (writes) checkpoint = find_checkpoint(layout, warnings);
+  if (together != nullptr) {  // the newest checkpoint may be damaged
+    const std::string found = together->broadcast(checkpoint.value_or(""));
+    if (!found.empty()) checkpoint = found;
+  }
   // A run saves before its first step, so this is a finished model; training again would destroy it.
-  if (!checkpoint && is_there(layout.path("best"))) {
+  if (writes && !checkpoint && is_there(layout.path("best"))) {
     throw UserError(
         ExitCode::kUsage, "E0523 nothing-to-resume",
         fmt::format("the model in '{}' has no checkpoint to continue from: it was averaged, or they were removed", request.out),
@@ -143,7 +215,12 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   warnings.clear();
 
   TrainingData data(network, recipe, stepper.feeds(), read_sets(network, std::move(training)));
-  Trainer trainer(folder, network, recipe, data, stepper, prepared.evaluator, display, signals);
+  std::string digests;
+  if (together != nullptr || !checkpoint) digests = data_digests(network.job);
+  if (together != nullptr) {
+    if (const auto unlike = require_same(*together, facts_of(prepared, digests)); !unlike.empty()) display.warn(unlike);
+  }
+  Trainer trainer(folder, network, recipe, data, stepper, prepared.evaluator, display, signals, together);
   if (const auto warning = data.too_many_validations(recipe.validate)) display.warn({*warning});
   if (request.tensorboard) trainer.write_events();
   if (checkpoint) trainer.restore(*checkpoint);
@@ -161,6 +238,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   }
   data.reserve_memory(stepper, prepared.evaluator);
   describe(display, prepared, data);
+  if (together != nullptr) display.log("processes: " + processes_text(*together, recipe));
   if (!checkpoint) {
     for (const std::string& line : stepper.beginnings()) display.log("initialize: " + line);
   }
@@ -169,21 +247,21 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   for (const nlohmann::ordered_json& note : notes.metrics) trainer.note(note);
   folder.inside([&] {
     if (!checkpoint) {
-      write_model(layout, network.job, prepared.graphs.sources, network.vocabularies, data_digests(network.job),
+      write_model(layout, network.job, prepared.graphs.sources, network.vocabularies, digests,
                   ir::print(prepared.graphs.training, {false}));
     }
     record_start(layout, request.command, trainer.step());
     display.keep_log(layout.log());
   });
   ExitCode ended = ExitCode::kDone;
-  if (request.profile.empty()) {
+  if (!profiles) {
     ended = trainer.run();
   } else {
     const ProfiledSteps profiled(request.profile, stepper, display);
     ended = trainer.run();
   }
   if (ended == ExitCode::kDone) tell_end(display, network, recipe, trainer, layout.root);
-  if (ended == ExitCode::kDone && request.print_results) write_output("-", results_table(trainer.results()));
+  if (ended == ExitCode::kDone && writes && request.print_results) write_output("-", results_table(trainer.results()));
   return ended;
 }
 
@@ -191,7 +269,8 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
 
 ExitCode train(const TrainRequest& request) {
   StopSignals signals;  // before any thread starts
-  ProgressDisplay display(ProgressDisplay::for_stderr(request.quiet));
+  const bool speaks = request.together == nullptr || request.together->rank() == 0;
+  ProgressDisplay display(speaks ? ProgressDisplay::for_stderr(request.quiet) : ProgressDisplay::silent());
   std::vector<Diagnostic> warnings;
   try {
     return run(request, signals, display, warnings);
@@ -202,6 +281,9 @@ ExitCode train(const TrainRequest& request) {
     } catch (const UserError&) {                  // the log cannot be written, which may be the error itself
     }
     throw all;
+  } catch (const PeerEnd& end) {
+    display.record(end.what());
+    throw;
   }
 }
 

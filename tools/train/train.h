@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/status.h"
+#include "runtime/communicator/communicator.h"
 #include "runtime/device/device.h"
 
 namespace graphrun {
@@ -23,12 +24,15 @@ struct TrainRequest {
   bool tensorboard = false;   // also write event files
   std::string profile;        // a file for a Chrome trace of the steps; may be empty
   const Device* device = &cpu_device();
+  std::vector<Diagnostic> warnings;  // to be shown with those of the job
+  Communicator* together = nullptr;  // the processes that share the batches of each update; null if there is only this one
 };
 
+// With several processes, all of them call it. Only process 0 writes to the folder, stdout and stderr.
 // Returns kDone, or 128 + N if signal N ended the run with a checkpoint. Throws UserError: errors in job, graph, data or
-// folder, before any training; (kUsage) E0523 if the run to resume has another job or other graphs, E0524 if it has other data;
-// (kDiverged, E0670) if a loss or gradient is not finite; the last checkpoint stays. The reports of the kept model go to
-// stdout, everything else to stderr.
+// folder, before any training; (kUsage) E0523 if the run to resume has another job or other graphs, E0524 if it has other data,
+// E0533 if an update has too few batches for the processes, E0534 if the processes differ; (kDiverged, E0670) if a loss or
+// gradient is not finite; the last checkpoint stays. The reports of the kept model go to stdout, everything else to stderr.
 ExitCode train(const TrainRequest& request);
 
 }  // namespace graphrun

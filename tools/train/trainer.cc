@@ -20,7 +20,7 @@ const std::string kBestPrefix = "best_";  // prefix of a checkpoint's groups tha
 }  // namespace
 
 Trainer::Trainer(RunFolder& folder, const Network& network, const Recipe& recipe, TrainingData& data, Stepper& stepper,
-                 Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals)
+                 Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals, Communicator* together)
     : folder_(folder),
       layout_(folder.layout()),
       network_(network),
@@ -32,10 +32,14 @@ Trainer::Trainer(RunFolder& folder, const Network& network, const Recipe& recipe
       valid_set_(data.valid()),
       test_set_(data.test()),
       source_(data.batches()),
+      together_(together),
       best_models_(layout_, recipe),
       rate_(recipe.schedule, recipe.learning_rate),
       end_(recipe.end) {
   state_.seed = recipe.seed;
+  if (together_ == nullptr) return;
+  batches_.emplace(*together_, source_, stepper_, recipe.accumulate, recipe.parts,
+                   [this](std::int64_t done) { return validates_within_epoch(done); });
 }
 
 void Trainer::restore(const std::string& folder) {
@@ -53,10 +57,21 @@ void Trainer::restore(const std::string& folder) {
   best_ = stepper_.groups_of(checkpoint, kBestPrefix);
   steps_since_ = {folder, {}};
   end_.restore(state_.seconds ? *state_.seconds : seconds_before(layout_.speed(), state_.step));
-  state_.finished = finished();  // the end may have been moved
+  state_.finished = finished();                     // the end may have been moved
+  if (together_ != nullptr) together_->gather("");  // waits until all processes have read it
+  if (!folder_.is_ours()) return;
   // A finished run saves no more, which would remove what a kill left.
   prune_checkpoints(layout_.root, std::numeric_limits<int>::max());
   best_models_.drop_leftovers(state_.step);
+}
+
+bool Trainer::agreed(bool own) {
+  if (together_ == nullptr) return own;
+  return together_->broadcast(own ? "1" : "") == "1";
+}
+
+void Trainer::write(const nlohmann::ordered_json& line) {
+  if (metrics_) metrics_->write(line);
 }
 
 ExitCode Trainer::run() {
@@ -69,7 +84,7 @@ ExitCode Trainer::run() {
   saved_ = seconds_now();
   end_.start();
   meter_.restart();
-  for (const nlohmann::ordered_json& line : notes_) metrics_->write(line);
+  for (const nlohmann::ordered_json& line : notes_) write(line);
   if (steps_since_.checkpoint.empty()) save();
   if (state_.step > 0) display_.log(fmt::format("continuing from step {}, epoch {}", state_.step, state_.next.epoch));
   bool going = true;
@@ -80,15 +95,17 @@ ExitCode Trainer::run() {
     going = end_epoch();
   }
   if (going && end_within_epoch() && finish()) return ExitCode::kDone;
-  const int signal = signals_.pending();
+  const int came = signal();
   save();
-  display_.log(fmt::format("stopped by signal {} at step {}; --resume continues from there", signal, state_.step));
-  return static_cast<ExitCode>(128 + signal);
+  display_.log(fmt::format("stopped by signal {} at step {}; --resume continues from there", came, state_.step));
+  return static_cast<ExitCode>(128 + came);
 }
 
 // A run ends after an update.
 void Trainer::look_at_clock() {
-  if (stepper_.pending().batches == 0 && end_.look_at_clock()) {
+  if (recipe_.end.hours <= 0 || stepper_.pending().batches != 0) return;
+  if (agreed(end_.look_at_clock())) {
+    end_.end_hours();
     display_.log(fmt::format("step {}: train.hours are over", state_.step));
   }
 }
@@ -103,16 +120,33 @@ std::string Trainer::done_text() const {
   return counted(state_.next.epoch - 1, "epoch") + " done";
 }
 
-bool Trainer::save_is_due(std::int64_t step_before) const {
+bool Trainer::save_is_due(std::int64_t step_before) {
   const CheckpointRule& rule = recipe_.checkpoint;
-  return (rule.every_steps > 0 && state_.step > step_before && state_.step % rule.every_steps == 0) ||
-         (rule.every_minutes > 0 && seconds_now() - saved_ >= rule.every_minutes * 60);
+  if (rule.every_steps > 0 && state_.step > step_before && state_.step % rule.every_steps == 0) return true;
+  if (rule.every_minutes <= 0 || (together_ != nullptr && stepper_.pending().batches != 0)) return false;
+  return agreed(seconds_now() - saved_ >= rule.every_minutes * 60);
+}
+
+void Trainer::begin_batches() {
+  if (batches_) {
+    batches_->begin(state_.next);
+  } else {
+    source_.begin(state_.next);
+  }
+}
+
+std::optional<Batch> Trainer::next_batch() {
+  if (!batches_) return source_.next();
+  std::optional<SharedBatches::Counted> counted = batches_->next(state_.step, signals_.pending());
+  if (!counted) return std::nullopt;
+  figures_ = counted->figures;
+  return std::move(counted->batch);
 }
 
 bool Trainer::run_epoch() {
   if (!state_.epoch_begun) rate_.begin_epoch(state_.next.epoch);
   state_.epoch_begun = true;
-  source_.begin(state_.next);
+  begin_batches();
   of_epoch_.restart();
   const bool going = run_batches();
   settle(0);
@@ -123,7 +157,7 @@ bool Trainer::run_batches() {
   // If a signal ended the run during a validation, it is repeated now.
   if (validation_is_due() && !validate_within_epoch()) return false;
   std::optional<Batch> batch;
-  while (!is_over() && (batch = source_.next())) {
+  while (!is_over() && (batch = next_batch())) {
     const std::int64_t step = state_.step;
     one_batch(*batch);
     look_at_clock();
@@ -141,7 +175,8 @@ bool Trainer::run_batches() {
 void Trainer::one_batch(const Batch& batch) {
   const double used = rate();
   steps_since_.rates.push_back(used);
-  std::optional<StepOutcome> outcome = stepper_.add(batch, state_.step, used);
+  std::optional<StepOutcome> outcome =
+      batches_ ? stepper_.count(figures_, state_.step, used) : stepper_.add(batch, state_.step, used);
   state_.next = {batch.position.epoch, batch.position.batch + 1};
   meter_.add(batch);
   of_epoch_.add(batch);
@@ -168,11 +203,11 @@ void Trainer::settle(std::size_t left) {
     state_.recent_sum += result.loss;
     ++state_.loss_steps;
     if (++state_.recent_steps < recipe_.metrics_every_steps) continue;
-    metrics_->write({{"step", update.step + 1},
-                     {"epoch", update.last.epoch},
-                     {"loss", state_.recent_sum / static_cast<double>(state_.recent_steps)},
-                     {"gradient_norm", result.gradient_norm},
-                     {"learning_rate", update.rate}});
+    write({{"step", update.step + 1},
+           {"epoch", update.last.epoch},
+           {"loss", state_.recent_sum / static_cast<double>(state_.recent_steps)},
+           {"gradient_norm", result.gradient_norm},
+           {"learning_rate", update.rate}});
     state_.recent_sum = 0;
     state_.recent_steps = 0;
     note_speed(update.last.epoch, update.step + 1);
@@ -180,7 +215,7 @@ void Trainer::settle(std::size_t left) {
 }
 
 void Trainer::note_speed(std::int64_t epoch, std::int64_t step, const std::string& set, const Work& evaluation) {
-  speed_log_->write({epoch, step, end_.seconds(), meter_.take(), set, evaluation});
+  if (speed_log_) speed_log_->write({epoch, step, end_.seconds(), meter_.take(), set, evaluation});
 }
 
 bool Trainer::due_by_steps() const {
@@ -191,7 +226,12 @@ bool Trainer::due_by_steps() const {
 bool Trainer::validation_is_due() const {
   const std::int64_t done = state_.next.batch, all = source_.batches();
   if (valid_set_ == nullptr || done == 0 || done >= all || state_.validated == state_.next) return false;
-  return due_by_steps() || validates_after_batch(recipe_.validate, done, all);
+  return due_by_steps() || validates_within_epoch(done);
+}
+
+bool Trainer::validates_within_epoch(std::int64_t done) const {
+  const std::int64_t all = source_.batches();
+  return valid_set_ != nullptr && done < all && validates_after_batch(recipe_.validate, done, all);
 }
 
 bool Trainer::validate_within_epoch() {
@@ -203,11 +243,13 @@ bool Trainer::validate_within_epoch() {
   if (is_over() && state_.next.batch > 0) line["loss"] = loss();  // for an epoch without a line of its own
   line["learning_rate"] = rate();
   line["valid"] = results_json(*results);
-  metrics_->write(line);
+  write(line);
   const bool kept = keep(results);
   display_.log(fmt::format("{}, step {}  learning rate {:.4g}  valid: {}{}", epoch_text(epoch(), recipe_.end.epochs),
                            state_.step, rate(), results_text(*results), kept && !recipe_.keep.empty() ? "  (best)" : ""));
-  if (judge(*results) || folder_.has_moved()) save();  // a search for values that are not finite restarts here
+  const bool restarts = judge(*results);
+  if (restarts || agreed(folder_.has_moved())) save();     // a search for values that are not finite restarts here
+  if (restarts && batches_) batches_->begin(state_.next);  // with other parameters, and a new update
   return true;
 }
 
@@ -216,13 +258,17 @@ bool Trainer::end_within_epoch() {
   if (state_.ended || state_.validated == state_.next) return true;
   if (valid_set_ != nullptr) return validate_within_epoch();
   if (state_.next.batch == 0) return true;
-  metrics_->write({{"epoch", epoch()}, {"step", state_.step}, {"loss", loss()}, {"learning_rate", rate()}});
+  write({{"epoch", epoch()}, {"step", state_.step}, {"loss", loss()}, {"learning_rate", rate()}});
   display_.log(fmt::format("{}, step {}  loss {:.4f}", epoch_text(epoch(), recipe_.end.epochs), state_.step, loss()));
   keep(std::nullopt);
   return true;
 }
 
 void Trainer::diverged(const StepResult& result, const Begun& update) {
+  if (!folder_.is_ours()) {
+    together_->gather("");  // process 0 searches for the place and ends all
+    throw UserError(ExitCode::kDiverged, "E0670 diverged", figures_text(result));
+  }
   steps_since_.rates.resize(steps_since_.rates.size() - under_way_.size());  // the updates begun after it, one batch each
   under_way_.clear();
   display_.log(fmt::format("step {}: {}; repeating {} from '{}' to find where it began", update.step + 1, figures_text(result),
@@ -261,11 +307,16 @@ bool Trainer::end_epoch() {
   }
   nlohmann::ordered_json line = {{"epoch", epoch}, {"step", state_.step}, {"loss", loss()}, {"learning_rate", used}};
   if (results) line["valid"] = results_json(*results);
-  metrics_->write(line);
+  write(line);
   const bool kept = keep(results);
   std::string text =
       fmt::format("{}  loss {:.4f}  learning rate {:.4g}  {} tokens/s  {}", epoch_text(epoch, recipe_.end.epochs), loss(), used,
                   short_number(work.per_second(work.tokens)), clock_text(work.seconds));
+  if (batches_) {
+    const auto percent = [&](double seconds) { return 100 * seconds / std::max(work.seconds, 1e-9); };
+    text += fmt::format("  (communication {:.0f} %, waiting {:.0f} %)", percent(batches_->seconds_communicating()),
+                        percent(batches_->seconds_waiting()));
+  }
   if (results) text += "  valid: " + results_text(*results) + (kept && !recipe_.keep.empty() ? "  (best)" : "");
   display_.log(text);
   if (results) judge(*results);
@@ -278,14 +329,30 @@ bool Trainer::end_epoch() {
   return !stopped();
 }
 
+// Process 0 evaluates for all.
 std::optional<ReportResults> Trainer::evaluate(const Dataset& set, const NamedTensors& parameters) {
+  if (together_ == nullptr) return evaluate_here(set, parameters);
+  std::optional<ReportResults> results;
+  std::string text;
+  if (together_->rank() == 0) {
+    results = evaluate_here(set, parameters);
+    text = results ? json_text(nlohmann::ordered_json{{"all", results_json(*results)}})
+                   : std::to_string(std::max(signals_.pending(), signal()));
+  }
+  text = together_->broadcast(text);
+  if (!text.starts_with("{")) agreed_signal_ = std::stoi(text);
+  if (together_->rank() != 0) results = parse_results(text, "all");
+  return results;
+}
+
+std::optional<ReportResults> Trainer::evaluate_here(const Dataset& set, const NamedTensors& parameters) {
   Variables variables;
   for (const auto& [name, tensor] : parameters) variables.set(name, tensor);
   std::optional<ReportResults> results;
   Work work;
   {
     const WorkMeter::Pause pause(meter_);
-    results = evaluator_.evaluate(set, variables, [this] { return stopped(); });
+    results = evaluator_.evaluate(set, variables, [this] { return stopped() || signals_.pending() != 0; });
     work = {.examples = evaluator_.examples(), .tokens = evaluator_.tokens(), .seconds = pause.seconds()};
   }
   if (results) note_speed(epoch(), state_.step, &set == valid_set_ ? "valid" : "test", work);
@@ -320,7 +387,7 @@ bool Trainer::keep(const std::optional<ReportResults>& results) {
   folder_.inside([&] { best_models_.keep(model); });
   if (recipe_.schedule.restart) {
     for (const auto& [group, tensors] : stepper_.groups()) {
-      if (group == "states") continue;  // a stream keeps its state
+      if (group.starts_with("states")) continue;  // a stream keeps its states
       for (const auto& [name, tensor] : tensors) best_[group][name] = tensor.clone();
     }
   }
@@ -347,8 +414,10 @@ void Trainer::save() {
   const StopSignals::Saving saving(signals_);
   settle(0);
   const WorkMeter::Pause pause(meter_);
-  metrics_->sync();
-  state_.metrics_bytes = metrics_->bytes();
+  if (together_ != nullptr) check_parameters();
+  if (batches_) batches_->gather_states();
+  if (metrics_) metrics_->sync();
+  if (metrics_) state_.metrics_bytes = metrics_->bytes();
   state_.schedule = rate_.state();
   state_.pending = stepper_.pending();
   if (recipe_.end.hours > 0 || state_.seconds) state_.seconds = end_.seconds();
@@ -357,22 +426,46 @@ void Trainer::save() {
   folder_.inside([&] {
     save_checkpoint(checkpoint_folder(layout_.root, state_.step), checkpoint);
     prune_checkpoints(layout_.root, recipe_.checkpoint.keep);
+    best_models_.saved(state_.step);
   });
   saved_ = seconds_now();
   steps_since_ = {checkpoint_folder(layout_.root, state_.step), {}};
   if (folder_.has_moved()) throw folder_.moved(state_.step);
 }
 
+// All processes compute them from the same sums by the same operations, so a difference means that a machine is faulty.
+void Trainer::check_parameters() {
+  std::string hashes;
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : stepper_.model_parameters(0)) {
+    names.push_back(name);
+    hashes += sha256({reinterpret_cast<const char*>(tensor.raw()), tensor.bytes()});
+  }
+  const std::vector<std::string> all = together_->gather(hashes);
+  const std::size_t each = hashes.size() / names.size();
+  for (int rank = 1; rank < together_->size(); ++rank) {
+    const std::string& theirs = all[static_cast<std::size_t>(rank)];
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (theirs.compare(i * each, each, all[0], i * each, each) == 0) continue;
+      throw UserError(ExitCode::kRunFailed, "E0535 unequal-parameters",
+                      fmt::format("at step {}, parameter '{}' of {} differs from that of process 0", state_.step, names[i],
+                                  together_->name(rank)),
+                      {"note: the last checkpoint is kept", "help: one of the machines computes wrong results"});
+    }
+  }
+}
+
 // Makes the mean of the candidates the model.
 bool Trainer::average() {
   std::optional<BestModel> mean;
   folder_.inside([&] { mean = best_models_.mean(); });
-  if (!mean) return true;
-  const std::optional<ReportResults> results = evaluate(*valid_set_, mean->parameters);
+  if (!agreed(mean.has_value())) return true;
+  const std::optional<ReportResults> results = evaluate(*valid_set_, mean ? mean->parameters : NamedTensors());
   if (!results) return false;
+  if (!mean) return true;  // process 0 has it
   mean->step = state_.step;
   mean->reports = reports_text(results);
-  metrics_->write({{"step", state_.step}, {"average", results_json(*results)}});
+  write({{"step", state_.step}, {"average", results_json(*results)}});
   display_.log("average of the parameters  valid: " + results_text(*results));
   folder_.inside([&] { best_models_.keep(*mean); });
   return true;
@@ -387,7 +480,7 @@ bool Trainer::finish() {
   if (test_set_ != nullptr) {
     const auto test = evaluate(*test_set_, best.tensors);
     if (!test) return false;
-    metrics_->write({{"epoch", state_.best_epoch}, {"test", results_json(*test)}});
+    write({{"epoch", state_.best_epoch}, {"test", results_json(*test)}});
     results_.emplace_back("test", *test);
   }
   state_.finished = true;

@@ -22,6 +22,7 @@
 #include "tools/train/not_finite.h"
 #include "tools/train/run_end.h"
 #include "tools/train/schedule.h"
+#include "tools/train/shared_batches.h"
 #include "tools/train/signals.h"
 #include "tools/train/state.h"
 #include "tools/train/stepper.h"
@@ -32,8 +33,10 @@ namespace graphrun {
 class Trainer {
  public:
   // All arguments must outlive it. `stepper` and `evaluator`: the network compiled for training and for its reports.
+  // `together`: the processes that share the batches of each update; null if this process is alone. Only process 0 writes the
+  // folder.
   Trainer(RunFolder& folder, const Network& network, const Recipe& recipe, TrainingData& data, Stepper& stepper,
-          Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals);
+          Evaluator& evaluator, ProgressDisplay& display, StopSignals& signals, Communicator* together = nullptr);
 
   // Resumes at a checkpoint. Throws UserError (kBadData) if it is not a checkpoint of this network, or belongs to another
   // folder (E0667).
@@ -55,7 +58,8 @@ class Trainer {
   void write_events() { events_ = true; }
   // Adds a line to the metrics of a new run.
   void note(const nlohmann::ordered_json& line) { notes_.push_back(line); }
-  // Returns kDone, or 128 + N after a checkpoint if signal N arrived. Throws UserError (kDiverged, E0670).
+  // Returns kDone, or 128 + N after a checkpoint if signal N arrived, at any process. Throws UserError (kDiverged, E0670; with
+  // several processes also kRunFailed, E0535, if their parameters differ), and PeerEnd.
   ExitCode run();
 
  private:
@@ -70,12 +74,19 @@ class Trainer {
   bool is_over() const { return state_.ended || end_.reached(place()); }
   RunPlace place() const { return {state_.next, state_.step}; }
   void look_at_clock();
+  // The value of process 0, whose clock and folder all processes use.
+  bool agreed(bool own);
+  void begin_batches();
+  // The next batch of the epoch. If processes share the batches, it has no feeds, and its loss is in `figures_`.
+  std::optional<Batch> next_batch();
+  void check_parameters();
   std::int64_t epoch() const;
   // The mean loss of this epoch's updates so far.
   double loss() const { return state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.loss_steps, 1)); }
-  bool save_is_due(std::int64_t step_before) const;
+  bool save_is_due(std::int64_t step_before);
   bool due_by_steps() const;
   bool validation_is_due() const;
+  bool validates_within_epoch(std::int64_t done) const;
   void one_batch(const Batch& batch);
   // An update in progress: on a device, the next one may begin before its loss is read.
   struct Begun {
@@ -97,11 +108,16 @@ class Trainer {
   bool judge(const ReportResults& results);
   bool average();
   std::optional<ReportResults> evaluate(const Dataset& set, const NamedTensors& parameters);
+  std::optional<ReportResults> evaluate_here(const Dataset& set, const NamedTensors& parameters);
+  void write(const nlohmann::ordered_json& line);
   void note_speed(std::int64_t epoch, std::int64_t step, const std::string& set = "", const Work& evaluation = {});
   double rate() const { return rate_.rate(state_.step + 1); }
   // Throws UserError (kNoRoom, E0525) after saving if the folder was moved.
   void save();
-  bool stopped() const { return signals_.pending() != 0; }
+  // The signal that ends the run; 0 if there is none.
+  int signal() const { return together_ == nullptr ? signals_.pending() : std::max(agreed_signal_, batches_->signal()); }
+  // Several processes stop only after an update.
+  bool stopped() const { return signal() != 0 && (together_ == nullptr || stepper_.pending().batches == 0); }
 
   RunFolder& folder_;
   const ModelLayout& layout_;  // the folder's layout
@@ -113,6 +129,10 @@ class Trainer {
   StopSignals& signals_;
   const Dataset *const valid_set_, *const test_set_;  // null if there is none
   BatchSource& source_;
+  Communicator* const together_;  // null if this process is alone
+  std::optional<SharedBatches> batches_;
+  BatchFigures figures_;  // those of the last batch of next_batch()
+  int agreed_signal_ = 0;
   std::optional<MetricsLog> metrics_;
   std::optional<SpeedLog> speed_log_;
   bool events_ = false;

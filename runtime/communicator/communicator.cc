@@ -1,0 +1,526 @@
+#include "runtime/communicator/communicator.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "runtime/base/file.h"
+#include "runtime/base/status.h"
+#include "runtime/communicator/mpi_library.h"
+
+namespace graphrun {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr int kDataTag = 1, kLifeTag = 2, kEndTag = 3;
+constexpr std::size_t kLongestEnd = std::size_t{1} << 16;  // bytes of a message about the end of a process
+constexpr Seconds kBetweenHeartbeats{0.25};
+constexpr std::uint64_t kHeartbeats = 0;  // the number of all transfers that are heartbeats
+// A thread that blocks in MPI keeps a core busy. Polling takes a few percent of a core: pauses grow while nothing arrives.
+constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{500};
+constexpr Seconds kToTellAnEnd{2}, kToArrive{0.3};
+
+// A message about the end of a process consists of this and a text.
+struct EndHeader {
+  std::int32_t rank = 0, code = 0;
+};
+
+// Blocks signals in this thread, and in the threads that the library starts from it: other threads handle them.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&all, fault);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+// Whether a process of this machine has ended. It may be a zombie: some launchers wait for their children only at the end.
+bool has_ended(long pid) {
+  if (kill(static_cast<pid_t>(pid), 0) != 0) return errno == ESRCH;
+  std::array<char, 256> text{};
+  const int file = open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t n = read(file, text.data(), text.size());
+  close(file);
+  const std::string_view stat(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+  const std::size_t name_end = stat.rfind(')');  // the program's name may contain any character; the state follows it
+  return name_end != std::string_view::npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'Z';
+}
+
+}  // namespace
+
+struct Communicator::Impl {
+  struct Pending {
+    void* request = nullptr;
+    int peer = 0;
+    std::uint64_t number = 0;
+  };
+  // A receive that is started again whenever it has completed.
+  struct Open {
+    void* request = nullptr;
+    int from = 0, tag = 0;
+    std::vector<char> bytes;
+  };
+
+  Impl(const Launcher& launcher, double silence) : launcher(launcher), silence(silence) {
+    const SignalsBlocked blocked;
+    thread = std::thread([this] { work(); });
+  }
+
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex);
+      leaving = true;
+    }
+    wanted.notify_one();
+    thread.join();
+  }
+
+  // Only the communication thread calls the functions below.
+
+  void work() {
+    std::exception_ptr failure;
+    try {
+      join();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    {
+      const std::lock_guard lock(mutex);
+      not_joined = failure;
+      joined = true;
+    }
+    changed.notify_all();
+    if (failure || size == 1) {
+      if (!failure) mpi->finish();
+      return;
+    }
+    open_receives();
+    loop();
+    for (Open& open : opened) {
+      if (open.request != nullptr) mpi->cancel(open.request);
+    }
+    const bool all_leave = [&] {
+      const std::lock_guard lock(mutex);
+      return end == nullptr && !ended;
+    }();
+    if (all_leave) mpi->finish();  // it waits for the other processes
+  }
+
+  void join() {
+    mpi = &mpi_functions(launcher);
+    if (const int error = mpi->start(); error != 0) {
+      std::array<char, kMpiErrorText + 1> text{};
+      mpi->error_text(error, text.data());
+      throw UserError(ExitCode::kUsage, "E0530 no-mpi", std::string("MPI does not start: ") + text.data());
+    }
+    rank = mpi->rank();
+    size = mpi->size();
+    library = mpi->version();
+    if (launcher.processes > 1 && size != launcher.processes) {
+      const std::string text = launcher.name + " started " + std::to_string(launcher.processes) + " processes, but " + library +
+                               " sees " + std::to_string(size);
+      mpi->finish();
+      throw UserError(
+          ExitCode::kUsage, "E0531 foreign-launcher", text,
+          {"help: start graphrun with the launcher of " + library + ", or name another plug-in with GRAPHRUN_MPI_LIBRARY"});
+    }
+    heard.assign(static_cast<std::size_t>(size), Clock::now());
+    gone.assign(static_cast<std::size_t>(size), false);
+    beats = gone;
+  }
+
+  void open_receives() {
+    for (int peer = rank == 0 ? 1 : 0; peer < (rank == 0 ? size : 1); ++peer) opened.push_back({nullptr, peer, kLifeTag, {0}});
+    opened.push_back({nullptr, rank == 0 ? -1 : 0, kEndTag, std::vector<char>(kLongestEnd)});
+    for (Open& open : opened) reopen(open);
+  }
+
+  void reopen(Open& open) {
+    int error = 0;
+    open.request = mpi->receive(open.bytes.data(), open.bytes.size(), open.from, open.tag, &error);
+  }
+
+  void loop() {
+    Clock::time_point before = Clock::now(), beat = before;
+    std::chrono::microseconds pause = kShortestPause;
+    while (true) {
+      bool moved = begin_new();
+      moved = test_pending() || moved;
+      moved = test_opened() || moved;
+      const Clock::time_point now = Clock::now();
+      // While this process was stopped, it could not receive heartbeats.
+      if (now - before > std::chrono::seconds(1)) {
+        for (Clock::time_point& h : heard) h += now - before;
+      }
+      before = now;
+      if (now - beat >= kBetweenHeartbeats) {
+        beat = now;
+        send_heartbeats();
+        look_for_missing(now);
+      }
+      std::unique_lock lock(mutex);
+      if (leaving && begun.empty() && (pending.empty() || end != nullptr || ended)) return;
+      pause = moved ? kShortestPause : std::min(pause * 3 / 2, kLongestPause);
+      if (begun.empty()) wanted.wait_for(lock, pause);
+    }
+  }
+
+  // Starts the transfers that callers have requested.
+  bool begin_new() {
+    std::deque<std::pair<Transfer, std::pair<int, std::uint64_t>>> taken;
+    {
+      const std::lock_guard lock(mutex);
+      taken.swap(begun);
+    }
+    for (const auto& [transfer, what] : taken) {
+      int error = 0;
+      void* const request = transfer.send != nullptr
+                                ? mpi->send(transfer.send, transfer.bytes, transfer.peer, what.first, &error)
+                                : mpi->receive(transfer.receive, transfer.bytes, transfer.peer, what.first, &error);
+      if (request == nullptr) {
+        lose(transfer.peer);
+      } else {
+        pending.push_back({request, transfer.peer, what.second});
+      }
+    }
+    return !taken.empty();
+  }
+
+  bool test_pending() {
+    bool moved = false;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+      const Pending one = pending[i];
+      int source = 0, error = 0;
+      std::size_t got = 0;
+      const int done = mpi->test(one.request, &source, &got, &error);
+      if (done == 0) {
+        pending[kept++] = one;
+        continue;
+      }
+      moved = true;
+      if (done < 0) {
+        lose(one.peer);
+        continue;
+      }
+      if (one.number == kHeartbeats) {
+        beats[static_cast<std::size_t>(one.peer)] = false;
+        continue;
+      }
+      const std::lock_guard lock(mutex);
+      if (const auto found = left.find(one.number); found != left.end() && --found->second == 0) {
+        left.erase(found);
+        changed.notify_all();
+      }
+    }
+    pending.resize(kept);
+    return moved;
+  }
+
+  bool test_opened() {
+    bool moved = false;
+    for (Open& open : opened) {
+      if (open.request == nullptr) continue;
+      int source = 0, error = 0;
+      std::size_t got = 0;
+      const int done = mpi->test(open.request, &source, &got, &error);
+      if (done == 0) continue;
+      open.request = nullptr;
+      if (done < 0) {
+        if (open.from >= 0) lose(open.from);
+        continue;
+      }
+      heard[static_cast<std::size_t>(source)] = Clock::now();
+      if (open.tag == kEndTag) {
+        moved = true;
+        hear_of_end(open.bytes, got);
+      }
+      reopen(open);
+    }
+    return moved;
+  }
+
+  void hear_of_end(const std::vector<char>& bytes, std::size_t got) {
+    EndHeader header;
+    if (got < sizeof header) return;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const std::string text(bytes.data() + sizeof header, got - sizeof header);
+    if (rank == 0 && text.empty()) {
+      lose(header.rank);  // another process misses it
+    } else {
+      set_end(header.rank, header.code, text);
+    }
+  }
+
+  // Between process 0 and each other process.
+  void send_heartbeats() {
+    static constexpr char kHeartbeat = 1;
+    for (int peer = rank == 0 ? 1 : 0; peer < (rank == 0 ? size : 1); ++peer) {
+      int error = 0;
+      const auto at = static_cast<std::size_t>(peer);
+      if (gone[at] || beats[at]) continue;
+      void* const request = mpi->send(&kHeartbeat, 1, peer, kLifeTag, &error);
+      if (request == nullptr) continue;
+      beats[at] = true;
+      pending.push_back({request, peer, kHeartbeats});
+    }
+  }
+
+  void look_for_missing(Clock::time_point now) {
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank || gone[static_cast<std::size_t>(peer)]) continue;
+      const bool listens = rank == 0 || peer == 0;
+      if (listens && now - heard[static_cast<std::size_t>(peer)] > Seconds(silence)) lose(peer);
+      const long pid = pid_here(peer);
+      if (pid > 0 && has_ended(pid)) lose(peer);
+    }
+  }
+
+  // The process id of a process on this machine; 0 if it is on another machine, or not known yet.
+  long pid_here(int peer) {
+    const std::lock_guard lock(mutex);
+    const auto at = static_cast<std::size_t>(peer);
+    return at < pids.size() && machines[at] == machines[static_cast<std::size_t>(rank)] ? pids[at] : 0;
+  }
+
+  void lose(int peer) {
+    std::string who;
+    {
+      const std::lock_guard lock(mutex);
+      if (leaving) return;  // all processes are leaving
+      who = name(peer);
+    }
+    if (peer < 0 || gone[static_cast<std::size_t>(peer)]) return;
+    gone[static_cast<std::size_t>(peer)] = true;
+    if (rank != 0 && peer != 0) {
+      tell_of_end(0, {peer, 1}, "");  // process 0 reports it
+      return;
+    }
+    // If process 0 is lost, process 1 reports it.
+    const bool reports = rank == 0 || (peer == 0 && rank == 1);
+    const Diagnostic problem{
+        Severity::kError,
+        "E0532 lost-process",
+        {},
+        who + " is gone",
+        {"note: it was killed, or did not answer for " + std::to_string(static_cast<int>(silence)) + " seconds (--silence)",
+         "note: the last checkpoint is kept; --resume continues from it"}};
+    set_end(peer, static_cast<int>(ExitCode::kRunFailed), reports ? render(problem) : "");
+  }
+
+  void set_end(int of, int code, const std::string& text) {
+    {
+      const std::lock_guard lock(mutex);
+      if (end == nullptr) end = std::make_unique<PeerEnd>(of, code, text);
+    }
+    changed.notify_all();
+  }
+
+  // The text is kept until the communicator is destroyed.
+  std::uint64_t tell_of_end(int to, const EndHeader& header, const std::string& text) {
+    const std::lock_guard lock(mutex);
+    std::string& bytes = *told.emplace_back(std::make_unique<std::string>(sizeof header, '\0'));
+    std::memcpy(bytes.data(), &header, sizeof header);
+    bytes += text.substr(0, kLongestEnd - sizeof header);
+    return enqueue({{to, bytes.data(), nullptr, bytes.size()}}, kEndTag);
+  }
+
+  // Both threads call the functions below, with the lock.
+
+  std::uint64_t enqueue(const std::vector<Transfer>& transfers, int tag) {
+    const std::uint64_t number = ++numbers;
+    if (!transfers.empty()) left[number] = transfers.size();
+    for (const Transfer& transfer : transfers) begun.emplace_back(transfer, std::pair(tag, number));
+    wanted.notify_one();
+    return number;
+  }
+
+  std::string name(int of) const {
+    const auto at = static_cast<std::size_t>(of);
+    const std::string machine = of == rank ? machine_name() : at < machines.size() ? machines[at] : "";
+    return "process " + std::to_string(of) + (machine.empty() ? "" : " on '" + machine + "'");
+  }
+
+  const Launcher launcher;
+  const double silence;
+  const MpiFunctions* mpi = nullptr;
+  int rank = 0, size = 1;
+  std::string library;
+  std::vector<Clock::time_point> heard;  // by rank: when the last message arrived that is not data
+  std::vector<bool> gone, beats;         // by rank: lost; a heartbeat to it is in progress
+  std::vector<Pending> pending;
+  std::vector<Open> opened;
+
+  std::mutex mutex;  // guards the members below
+  std::condition_variable changed, wanted;
+  bool joined = false, leaving = false, ended = false;
+  std::exception_ptr not_joined;
+  std::deque<std::pair<Transfer, std::pair<int, std::uint64_t>>> begun;  // with tag and number
+  std::map<std::uint64_t, std::size_t> left;                             // incomplete transfers, by number
+  std::uint64_t numbers = 0;
+  std::unique_ptr<PeerEnd> end;
+  std::vector<std::unique_ptr<std::string>> told;
+  std::vector<std::string> machines;
+  std::vector<long> pids;
+  double waited = 0;
+  std::thread thread;  // the last member, because it uses all others
+};
+
+Communicator::Communicator(const Launcher& launcher, double silence) : impl_(std::make_unique<Impl>(launcher, silence)) {
+  {
+    std::unique_lock lock(impl_->mutex);
+    impl_->changed.wait(lock, [&] { return impl_->joined; });
+  }
+  if (impl_->not_joined) {
+    std::rethrow_exception(impl_->not_joined);
+  }
+}
+
+void Communicator::introduce() {
+  const std::vector<std::string> all = gather(machine_name() + "\n" + std::to_string(getpid()));
+  const std::lock_guard lock(impl_->mutex);
+  for (const std::string& one : all) {
+    const std::size_t end = one.find('\n');
+    impl_->machines.push_back(one.substr(0, end));
+    impl_->pids.push_back(std::atol(one.c_str() + end + 1));
+  }
+}
+
+Communicator::~Communicator() {
+  try {
+    gather("");  // the others may still compute
+  } catch (const std::exception&) {
+  }
+}
+
+int Communicator::rank() const { return impl_->rank; }
+int Communicator::size() const { return impl_->size; }
+const std::string& Communicator::library() const { return impl_->library; }
+const std::string& Communicator::machine(int rank) const { return impl_->machines.at(static_cast<std::size_t>(rank)); }
+std::string Communicator::name(int rank) const { return impl_->name(rank); }
+double Communicator::seconds_waited() const { return impl_->waited; }
+
+std::uint64_t Communicator::start(std::vector<Transfer> transfers) {
+  for (const Transfer& transfer : transfers) GRAPHRUN_CHECK(transfer.bytes <= INT_MAX, "a message is too long");
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->enqueue(transfers, kDataTag);
+}
+
+void Communicator::wait(std::uint64_t number) {
+  const Clock::time_point begun = Clock::now();
+  std::unique_lock lock(impl_->mutex);
+  const auto is_done = [&] { return impl_->left.count(number) == 0; };
+  impl_->changed.wait(lock, [&] { return is_done() || impl_->end != nullptr; });
+  // All processes may find the same error at slightly different times. What they sent before still arrives.
+  if (impl_->end != nullptr) impl_->changed.wait_for(lock, kToArrive, is_done);
+  impl_->waited += Seconds(Clock::now() - begun).count();
+  if (!is_done()) throw PeerEnd(*impl_->end);
+}
+
+std::vector<std::string> Communicator::gather(std::string_view own) {
+  const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
+  std::vector<std::string> all(n);
+  std::vector<std::uint64_t> sizes(n, own.size());
+  const std::uint64_t size_of_own = own.size();
+  std::vector<Transfer> of_sizes, of_bytes;
+  for (std::size_t p = 0; p < n; ++p) {
+    if (p == me) continue;
+    of_sizes.push_back({static_cast<int>(p), &size_of_own, nullptr, sizeof size_of_own});
+    of_sizes.push_back({static_cast<int>(p), nullptr, &sizes[p], sizeof sizes[p]});
+  }
+  wait(start(of_sizes));
+  for (std::size_t p = 0; p < n; ++p) {
+    all[p].resize(p == me ? 0 : sizes[p]);
+    if (p == me) continue;
+    if (!own.empty()) of_bytes.push_back({static_cast<int>(p), own.data(), nullptr, own.size()});
+    if (sizes[p] > 0) of_bytes.push_back({static_cast<int>(p), nullptr, all[p].data(), sizes[p]});
+  }
+  wait(start(of_bytes));
+  all[me] = own;
+  return all;
+}
+
+void Communicator::share(const void* own, std::size_t bytes, void* all) {
+  char* const into = static_cast<char*>(all);
+  std::vector<Transfer> transfers;
+  for (int p = 0; p < size(); ++p) {
+    if (p == rank()) continue;
+    transfers.push_back({p, own, nullptr, bytes});
+    transfers.push_back({p, nullptr, into + bytes * static_cast<std::size_t>(p), bytes});
+  }
+  const std::uint64_t number = start(std::move(transfers));
+  std::memcpy(into + bytes * static_cast<std::size_t>(rank()), own, bytes);
+  wait(number);
+}
+
+std::string Communicator::broadcast(std::string_view own) {
+  std::uint64_t bytes = own.size();
+  std::string text(own);
+  const auto pass = [&](void* data, std::size_t size) {
+    std::vector<Transfer> transfers;
+    if (rank() != 0) transfers.push_back({0, nullptr, data, size});
+    for (int p = 1; rank() == 0 && p < this->size(); ++p) transfers.push_back({p, data, nullptr, size});
+    wait(start(transfers));
+  };
+  pass(&bytes, sizeof bytes);
+  text.resize(bytes);
+  if (bytes > 0) pass(text.data(), bytes);
+  return text;
+}
+
+void Communicator::end_all(int code) {
+  std::vector<std::uint64_t> numbers;
+  for (int peer = 1; peer < size(); ++peer) {
+    numbers.push_back(impl_->tell_of_end(peer, {0, code}, ""));
+  }
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait_for(lock, kToTellAnEnd, [&] {
+    return std::all_of(numbers.begin(), numbers.end(), [&](std::uint64_t n) { return impl_->left.count(n) == 0; });
+  });
+  impl_->ended = true;
+  if (impl_->end == nullptr) impl_->end = std::make_unique<PeerEnd>(0, code, "");
+}
+
+int Communicator::report_failure(int code, const std::string& text) {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->end != nullptr) return impl_->end->code();
+  }
+  // Process 0 may not know the name of this process yet.
+  impl_->tell_of_end(0, {rank(), code}, name(rank()) + ":\n" + text);
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait(lock, [&] { return impl_->end != nullptr; });
+  impl_->ended = true;
+  return impl_->end->code();
+}
+
+}  // namespace graphrun

@@ -1,0 +1,125 @@
+// Communication between the processes of one run: messages, sums, and the end of a process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace graphrun {
+
+// The launcher that started this process, according to the environment.
+struct Launcher {
+  std::string name;    // "mpirun"
+  std::string plugin;  // "openmpi", the end of the plug-in's name
+  int processes = 0;   // 0: unknown
+};
+// The launcher of this process. Its name is empty if there is no launcher, or if it started only one process.
+Launcher this_launcher();
+
+// Another process has ended or failed, so this process must end too.
+class PeerEnd : public std::runtime_error {
+ public:
+  PeerEnd(int rank, int code, std::string text) : std::runtime_error(std::move(text)), rank_(rank), code_(code) {}
+  int rank() const { return rank_; }  // of the process that ended first
+  // The exit code for all processes. what() is the message that this process must print; empty if another one prints it.
+  int code() const { return code_; }
+
+ private:
+  int rank_, code_;
+};
+
+// A message to or from another process.
+struct Transfer {
+  int peer = 0;
+  const void* send = nullptr;  // exactly one of `send` and `receive` is set
+  void* receive = nullptr;
+  std::size_t bytes = 0;
+};
+
+// A thread of its own makes every call of the MPI library, so that messages proceed while the caller computes. This thread
+// also exchanges heartbeats with process 0: a process that sends none for too long counts as lost. Time during which this
+// process itself was stopped is not counted.
+//
+// Threads: one thread at a time may call a communicator. All processes must call its functions in the same order.
+class Communicator {
+ public:
+  // Joins the processes that `launcher` started. `silence`: seconds without a heartbeat after which a process counts as lost.
+  // Throws UserError (kUsage): E0530 no-mpi if the plug-in or its library does not load, E0531 foreign-launcher if the library
+  // does not find the processes of the launcher.
+  Communicator(const Launcher& launcher, double silence);
+  // Waits until all other processes do the same, unless one of them has ended.
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const;
+  int size() const;
+  const std::string& library() const;  // "Open MPI 4.1.4"
+  // Exchanges the names of machines and the process ids; call it first. Before it, the machines of other processes are unknown,
+  // and a process counts as lost only by its missing heartbeat. Throws PeerEnd, as all functions below do.
+  void introduce();
+  const std::string& machine(int rank) const;  // the host name of a process's machine
+  std::string name(int rank) const;            // "process 3 on 'b'"
+
+  // Returns the bytes that each process passed, by rank.
+  std::vector<std::string> gather(std::string_view own);
+  // The same if each process passes the same number of bytes; `all` has room for those of all processes.
+  void share(const void* own, std::size_t bytes, void* all);
+  // Returns the bytes that process 0 passed; those of the others are ignored.
+  std::string broadcast(std::string_view own);
+
+  // Starts transfers. Their memory must remain valid until wait() returns for the number that start() returned.
+  std::uint64_t start(std::vector<Transfer> transfers);
+  void wait(std::uint64_t number);
+  // The total time in seconds that the functions above have waited.
+  double seconds_waited() const;
+
+  // For process 0, which ends with this exit code: tells all other processes to end with it too.
+  void end_all(int code);
+  // For any other process, which has failed: process 0 prints its name and `text`. Waits for process 0 and returns the exit
+  // code for all processes.
+  int report_failure(int code, const std::string& text);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Sums of float32 arrays over processes. Arrays are added in the order of ranks, so the result has the bits of one process
+// that adds the same arrays in this order. Each process owns 1/N of the elements: it receives these from all others and adds
+// them.
+class OrderedSum {
+ public:
+  // `count`: elements of an array. `communicator` must outlive it.
+  OrderedSum(Communicator& communicator, std::size_t count);
+
+  // Sets the sum to `numbers`, which must be equal in all processes.
+  void begin_from(std::span<const float> numbers);
+  // Adds the arrays of processes `first` to `last`, in this order; the arrays of other processes are ignored. `begins`: the sum
+  // starts with the array of process `first`. `all`: afterwards, `numbers` contains the sum in every process; otherwise its
+  // contents are unchanged. All processes must call it with the same arguments except `numbers`. Throws PeerEnd.
+  void add(std::span<float> numbers, int first, int last, bool begins, bool all);
+
+ private:
+  struct Elements {
+    std::size_t begin = 0, end = 0;
+    std::size_t size() const { return end - begin; }
+  };
+  Elements slice(int rank) const;
+  Elements piece(int rank, std::size_t number) const;
+  void add_piece(std::span<const float> numbers, std::size_t number, int first, int last, bool begins);
+
+  Communicator& communicator_;
+  const std::size_t count_;
+  std::size_t pieces_ = 0;       // of each slice
+  std::vector<float> sum_;       // this process's slice
+  std::vector<float> received_;  // this slice of the arrays of the others, by rank
+};
+
+}  // namespace graphrun

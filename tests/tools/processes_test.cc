@@ -1,0 +1,263 @@
+// Training on several processes writes the files of one process, with each MPI library.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "runtime/communicator/mpi_library.h"
+#include "tests/folders.h"
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using Words = std::vector<std::string>;
+
+Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::size_t times(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+class SeveralProcesses : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_segmenter();
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+  }
+
+  static bool can_run(const std::string& plugin) { return has_mpi_plugin(plugin) && fs::exists("/usr/bin/mpirun." + plugin); }
+
+  // Each epoch has five batches: an update of four and one of one.
+  Words job(const std::string& out, const Words& more = {}) const {
+    return Words{"train",     "graphs/jobs/segment.pbtxt",
+                 "--out",     out,
+                 "--threads", "1",
+                 "--set",     "train.accumulate=4",
+                 "--set",     "train.per=batch",
+                 "--set",     "train.metrics.every_steps=1",
+                 "--set",     "train.epochs=3"} +
+           more;
+  }
+
+  // `start`: a script in the folder that starts its arguments; may be empty.
+  Ran mpirun(const std::string& plugin, int processes, const Words& words, const std::string& start = "") const {
+    Words all = plugin == "openmpi" ? Words{"-q", "--oversubscribe", "--bind-to", "none"} : Words{"-disable-auto-cleanup"};
+    all = all + Words{"-np", std::to_string(processes)};
+    if (!start.empty()) all.push_back(path(start));
+    return run("/usr/bin/mpirun." + plugin, all + Words{tests::build_folder() + "/graphrun"} + words);
+  }
+
+  // Writes that script. `of_1`: what it does in process 1.
+  void write_start(const std::string& name, const std::string& of_1) {
+    write(name, "#!/bin/sh\nif [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ]; then " + of_1 + "; fi\nexec \"$@\"\n");
+    fs::permissions(root_ / name, fs::perms::owner_all);
+  }
+
+  // The files of a run, except those that contain times or process ids.
+  std::map<std::string, std::string> left_in(const std::string& out) const {
+    const std::set<std::string> of_clocks = {"starts.jsonl", "speed.jsonl", "train.log", "run.lock"};
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(root_ / out)) {
+      if (!entry.is_regular_file() || of_clocks.count(entry.path().filename().string()) != 0) continue;
+      const std::string name = fs::relative(entry.path(), root_ / out).string();
+      files[name] = read(out + "/" + name);
+    }
+    return files;
+  }
+
+  void expect_same(const std::string& out, const std::string& expected) const {
+    const auto left = left_in(out), wanted = left_in(expected);
+    std::set<std::string> names, all;
+    for (const auto& [name, text] : left) names.insert(name);
+    for (const auto& [name, text] : wanted) all.insert(name);
+    EXPECT_EQ(names, all);
+    for (const auto& [name, text] : wanted) {
+      if (left.count(name) != 0) {
+        EXPECT_TRUE(left.at(name) == text) << out << "/" << name;
+      }
+    }
+  }
+};
+
+class SeveralProcessesOf : public SeveralProcesses, public testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override {
+    if (!can_run(GetParam())) GTEST_SKIP() << "no " << GetParam();
+    SeveralProcesses::SetUp();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Libraries, SeveralProcessesOf, testing::Values("openmpi", "mpich"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(SeveralProcessesOf, LeaveTheFilesOfOne) {
+  const Ran one = graphrun(job("one"));
+  ASSERT_EQ(one.code, 0) << one.err;
+  for (const int n : {1, 2, 3, 4}) {
+    const std::string out = "of" + std::to_string(n);
+    const Ran ran = mpirun(GetParam(), n, job(out));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    expect_same(out, "one");
+    EXPECT_EQ(ran.out, one.out);
+    EXPECT_EQ(times(ran.err, "epoch 3/3  loss"), 1u) << ran.err;
+    if (n > 1) {
+      EXPECT_THAT(ran.err, HasSubstr("processes: " + std::to_string(n) + " on 1 machine, 1 thread each, "));
+    }
+  }
+}
+
+// After any batch of an update, also with a schedule that goes back to the best parameters.
+TEST_P(SeveralProcessesOf, ValidateWithinUpdates) {
+  const Words more = {"--set", "train.validate.every_epochs=0",   "--set", "train.validate.times_per_epoch=3",
+                      "--set", "train.schedule.per_epoch.from=1", "--set", "train.average.last=3"};
+  const Ran one = graphrun(job("one", more));
+  ASSERT_EQ(one.code, 0) << one.err;
+  const Ran ran = mpirun(GetParam(), 3, job("three", more));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  expect_same("three", "one");
+  EXPECT_EQ(ran.out, one.out);
+}
+
+TEST_P(SeveralProcessesOf, ContinueWithAnotherNumber) {
+  ASSERT_EQ(graphrun(job("one")).code, 0);
+  // One process stops within an update, then four processes continue, then two.
+  EXPECT_EQ(graphrun_under("int:metrics.jsonl:3", job("parts")).code, 128 + SIGINT);
+  const Ran four = mpirun(GetParam(), 4, job("parts", {"--resume", "--set", "train.updates=4"}));
+  ASSERT_EQ(four.code, 0) << four.err;
+  const Ran two = mpirun(GetParam(), 2, job("parts", {"--resume"}));
+  ASSERT_EQ(two.code, 0) << two.err;
+  EXPECT_THAT(two.err, HasSubstr("continuing from step 4"));
+  EXPECT_EQ(
+      read("parts/best/" + fs::directory_iterator(root_ / "parts/best")->path().filename().string() +
+           "/parameters.safetensors"),
+      read("one/best/" + fs::directory_iterator(root_ / "one/best")->path().filename().string() + "/parameters.safetensors"));
+}
+
+TEST_P(SeveralProcessesOf, SayOnceWhatIsWrong) {
+  const Ran many = mpirun(GetParam(), 3, job("out", {"--set", "train.accumulate=2"}));
+  EXPECT_EQ(many.code, 2) << many.err;
+  EXPECT_THAT(many.err, HasSubstr("error[E0533 too-few-batches]: 3 processes share the batches of an update; this job has 2\n"
+                                  "  help: --set train.accumulate=3 changes the job: its updates see 3 times as much data"));
+  EXPECT_EQ(times(many.err, "E0533"), 1u) << many.err;
+  const Ran none = mpirun(GetParam(), 3, {"train", "none.pbtxt", "--out", "out"});
+  EXPECT_EQ(none.code, graphrun({"train", "none.pbtxt", "--out", "out"}).code);
+  EXPECT_EQ(times(none.err, "error["), 1u) << none.err;
+  EXPECT_FALSE(exists("out"));
+}
+
+TEST_P(SeveralProcessesOf, RefuseOtherDataOnOneOfThem) {
+  const std::string data = read("data/train.seg");
+  // Process 1 reads another file of the same name.
+  write("other/data/train.seg", data + "我 你\n");
+  for (const char* same : {"data/dev.seg", "graphs"}) {
+    fs::create_directories((root_ / "other" / same).parent_path());
+    fs::create_symlink(root_ / same, root_ / "other" / same);
+  }
+  write_start("start.sh", "cd other");
+  fs::remove(root_ / "other/graphs");
+  fs::copy(root_ / "graphs", root_ / "other/graphs", fs::copy_options::recursive);
+  const Ran ran = mpirun(GetParam(), 2, job("out"), "start.sh");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("error[E0534 unlike-processes]: process 1 on '"), HasSubstr(" has different data: '"),
+                             HasSubstr("train.seg' has " + std::to_string(data.size() + 8) + " bytes there, has " +
+                                       std::to_string(data.size()) + " bytes here")));
+}
+
+TEST_F(SeveralProcesses, AreStartedByTheOption) {
+  if (!can_run("openmpi") && !can_run("mpich")) GTEST_SKIP() << "no MPI";
+  const Ran one = graphrun(job("one"));
+  ASSERT_EQ(one.code, 0) << one.err;
+  const Ran ran = graphrun(job("two", {"--processes", "2"}));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, one.out);
+  expect_same("two", "one");
+  EXPECT_EQ(graphrun(job("two", {"--processes", "2"})).code, 2);  // the folder contains a run
+  for (const char* wrong : {"0", "-1", "two"}) EXPECT_EQ(graphrun(job("out", {"--processes", wrong})).code, 2) << wrong;
+  const Ran silence = graphrun(job("out", {"--silence", "0"}));
+  EXPECT_EQ(silence.code, 2);
+  EXPECT_THAT(silence.err, HasSubstr("--silence takes a number of seconds above 0, found '0'"));
+  EXPECT_THAT(graphrun(job("out", {"--processes", "2", "--seeds", "1,2"})).err, HasSubstr("each with one process"));
+}
+
+// The signal comes once the run has begun, even on a slow machine.
+TEST_F(SeveralProcesses, SaveAtASignalAndContinue) {
+  if (!can_run("openmpi") && !can_run("mpich")) GTEST_SKIP() << "no MPI";
+  std::string command = tests::build_folder() + "/graphrun";
+  for (const std::string& word : job("out", {"--processes", "2", "--set", "train.epochs=1000000"}))
+    command += " '" + word + "'";
+  const Ran ran =
+      run("/bin/sh", {"-c", command + " & while [ ! -s out/metrics.jsonl ]; do sleep 0.1; done; kill -TERM $!; wait $!"});
+  EXPECT_EQ(ran.code, 128 + SIGTERM) << ran.err;
+  EXPECT_EQ(times(ran.err, "stopped by signal 15"), 1u) << ran.err;
+  const Ran rest = graphrun(job("out", {"--resume", "--set", "train.epochs=1"}));
+  EXPECT_EQ(rest.code, 0) << rest.err;
+}
+
+TEST_P(SeveralProcessesOf, NameTheOneThatWasKilled) {
+  // The script ends only after the others have reported: a launcher may kill them once a process has ended.
+  write_start("start.sh",
+              "\"$@\" & while [ ! -s out/metrics.jsonl ]; do sleep 0.1; done; kill -KILL $!; "
+              "until grep -q lost-process out/train.log; do sleep 0.1; done; sleep 1; exit 1");
+  const Ran ran = mpirun(GetParam(), 3, job("out", {"--set", "train.epochs=1000000"}), "start.sh");
+  // MPICH's launcher combines the exit codes of the processes with that of the one that was killed.
+  if (GetParam() == "mpich") {
+    EXPECT_NE(ran.code, 0) << ran.err;
+  } else {
+    EXPECT_EQ(ran.code, 1) << ran.err;
+  }
+  EXPECT_EQ(times(ran.err, "error[E0532 lost-process]: process 1 on '"), 1u) << ran.err;
+  const Ran rest = graphrun(job("out", {"--resume", "--set", "train.epochs=1"}));
+  EXPECT_EQ(rest.code, 0) << rest.err;
+}
+
+// Four parts, in two and three processes; stopped within a window and continued.
+TEST_P(SeveralProcessesOf, ShareThePartsOfAStream) {
+  write_language_model();
+  const auto words = [](const std::string& out, const Words& more = {}) {
+    return Words{"train",     "graphs/jobs/words.pbtxt",
+                 "--out",     out,
+                 "--threads", "1",
+                 "--set",     "data.batch.parts=4",
+                 "--set",     "train.accumulate=3",
+                 "--set",     "train.per=batch",
+                 "--set",     "train.metrics.every_steps=1",
+                 "--set",     "train.epochs=2"} +
+           more;
+  };
+  const Ran one = graphrun(words("one"));
+  ASSERT_EQ(one.code, 0) << one.err;
+  const Ran three = mpirun(GetParam(), 3, words("three"));
+  ASSERT_EQ(three.code, 0) << three.err;
+  EXPECT_THAT(three.err, HasSubstr("12 batches per update, 6 rounds"));
+  expect_same("three", "one");
+  EXPECT_EQ(graphrun_under("int:metrics.jsonl:5", words("parts")).code, 128 + SIGINT);
+  const Ran two = mpirun(GetParam(), 2, words("parts", {"--resume"}));
+  ASSERT_EQ(two.code, 0) << two.err;
+  EXPECT_TRUE(read_below("parts/best", "parameters.safetensors") == read_below("one/best", "parameters.safetensors"));
+  for (const std::string states : {"states-0", "states-1", "states-2", "states-3"}) {
+    const std::string file = "/checkpoints/step-000028/" + states + ".safetensors";
+    EXPECT_TRUE(read("parts" + file) == read("one" + file)) << states;
+  }
+  const Ran five = mpirun(GetParam(), 5, words("five"));
+  EXPECT_EQ(five.code, 2);
+  EXPECT_THAT(five.err, HasSubstr("error[E0533 too-few-batches]: 5 processes share the parts of a stream's window; this job "
+                                  "has 4"));
+}
+
+}  // namespace
+}  // namespace graphrun

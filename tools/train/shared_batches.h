@@ -1,0 +1,67 @@
+// Distributes the batches of an update among processes, in rounds: each process computes the gradient of one batch per round,
+// and the gradients are added in the order of the batches. The result has the bits of one process.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/communicator/communicator.h"
+#include "tools/data/batch_source.h"
+#include "tools/train/stepper.h"
+
+namespace graphrun {
+
+class SharedBatches {
+ public:
+  // The arguments must outlive it. `accumulate`: batches of an update. `parts`: those of a stream, otherwise 1. `cut`: whether
+  // the run validates or saves after `done` batches of an epoch; a round ends there.
+  SharedBatches(Communicator& together, BatchSource& source, Stepper& stepper, std::int64_t accumulate, std::int64_t parts,
+                std::function<bool(std::int64_t done)> cut);
+
+  // Makes next() continue with this batch. The stepper's pending batches are those before it.
+  void begin(const BatchPosition& at);
+  // A batch of any process, without feeds, and its figures.
+  struct Counted {
+    Batch batch;
+    BatchFigures figures;
+  };
+  // The next batch, the same in every process; nullopt at the end of the epoch. After the last batch of an update, and where
+  // `cut` requires it, the stepper's slots contain the sums. `step`: the current update. `signal`: the signal that this process
+  // received; 0 if none. Throws PeerEnd.
+  std::optional<Counted> next(std::int64_t step, int signal);
+  // Makes the stepper of process 0 have the states of all parts of a stream. All processes call it. Throws PeerEnd.
+  void gather_states();
+  // The largest signal that any process had received by the end of the last round.
+  int signal() const { return signal_; }
+
+  // Since begin(): seconds of waiting for the slowest process of each round, and of transferring gradients.
+  double seconds_waiting() const { return waiting_; }
+  double seconds_communicating() const { return communicating_; }
+
+ private:
+  void take_round(std::int64_t step, int signal);
+  void take_slots();
+  void give_slots();
+
+  Communicator& together_;
+  BatchSource& source_;
+  Stepper& stepper_;
+  const std::function<bool(std::int64_t)> cut_;
+  const std::int64_t accumulate_, parts_;
+  BatchShare share_;
+  BatchPosition at_;
+  std::int64_t update_begin_ = 0;  // a batch of the epoch that begins an update
+  std::deque<Counted> counted_;
+  const std::vector<std::string> slots_;
+  std::vector<float> numbers_;  // the elements of all slots
+  OrderedSum sum_;
+  bool in_slots_ = true;  // whether the slots contain the sums up to the last batch
+  int signal_ = 0;
+  double waiting_ = 0, communicating_ = 0;
+};
+
+}  // namespace graphrun

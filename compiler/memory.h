@@ -27,7 +27,7 @@ struct CopyPlan {
   std::int32_t staging_block = -1;
 };
 
-// The slots of the body of such a scan.
+// The slots of a scan's body, by role.
 inline ScanSlots slots_of(const ir::ScanLayout& scan) { return {scan.states, scan.each, scan.invariants, scan.outputs}; }
 
 struct ScanMemory;
@@ -38,9 +38,10 @@ struct RegionPlan {
   std::vector<BlockPlan> blocks;
   std::vector<CopyPlan> copies;
   std::map<std::int32_t, ScanMemory> scans;  // by node
-  std::int32_t slots = 0;
+  std::int32_t slots = 0;                    // their number: places for the addresses that the region receives when it runs
 };
 
+// What a scan's node needs beside its operands and results: how each state passes from step to step, and the plan of its body.
 struct ScanMemory {
   std::vector<StateSpec> states;
   RegionPlan body;
@@ -68,13 +69,12 @@ MemoryPlan plan_memory(const ir::Graph& graph, const MemoryOptions& options = {}
 std::string describe(const MemoryPlan& plan, const ir::Graph& graph, Precision precision = Precision::kFloat32);
 
 // The memory of a run for a batch of these sizes: the arena, how much of it the instruction with the highest use needs and for
-// which values, and the variables. Workspaces of kernels are not included; binding determines them
-// (runtime/execute/binding_report.h).
+// which values, and the variables. Workspaces of kernels are not included, here and in the picture below; binding determines
+// them (runtime/execute/binding_report.h).
 std::string describe_peak(const Program& program, const SymbolValues& symbols);
 
 // The arena over time for a batch of these sizes as an SVG picture: instructions to the right, bytes upward, a scan's body
-// within the block of its scan. Workspaces of kernels are not included; binding determines them
-// (runtime/execute/binding_report.h).
+// within the block of its scan.
 std::string arena_svg(const Program& program, const SymbolValues& symbols);
 
 }  // namespace graphrun

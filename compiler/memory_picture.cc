@@ -16,7 +16,7 @@ constexpr double kLeft = 90;        // space to the left of the arena, for the a
 constexpr double kBelow = 90;       // space below the arena, for the other axis and the legend
 constexpr double kNarrowest = 520;  // width of the legend
 constexpr int kTicks = 6, kMostPositions = 12;
-constexpr const char* kColours[] = {"#8dd3c7", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5", "#bc80bd"};
+constexpr const char* kColors[] = {"#8dd3c7", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5", "#bc80bd"};
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -75,14 +75,14 @@ class Painter {
     fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">instruction, in the order they run</text>\n",
                    kLeft + std::max(width, kNarrowest) / 2, floor + 36);
     double x = kLeft;
-    const auto entry = [&](const char* colour, const char* what, double takes) {
+    const auto entry = [&](const char* color, const char* what, double takes) {
       fmt::format_to(out,
                      "<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{}\" stroke=\"#444\" stroke-width=\"0.5\"/>"
                      "<text x=\"{}\" y=\"{}\">{}</text>\n",
-                     x, floor + 54, colour, x + 18, floor + 64, what);
+                     x, floor + 54, color, x + 18, floor + 64, what);
       x += takes;
     };
-    entry(kColours[0], "a value from when it is made to when it is last read", 370);
+    entry(kColors[0], "a value from when it is made to when it is last read", 370);
     entry(kBody, "the body of a loop", 140);
     fmt::format_to(out, "<text x=\"{}\" y=\"{}\">colors only distinguish neighbors; point at a rectangle for its name</text>\n",
                    kLeft, floor + 84);
@@ -93,11 +93,11 @@ class Painter {
     return kMargin +
            kHeight * (1 - static_cast<double>(offset) / static_cast<double>(std::max<std::int64_t>(layout_.bytes, 1)));
   }
-  void rectangle(double x, double to, std::int64_t offset, std::int64_t bytes, const char* colour, const std::string& title) {
+  void rectangle(double x, double to, std::int64_t offset, std::int64_t bytes, const char* color, const std::string& title) {
     fmt::format_to(std::back_inserter(shapes_),
                    "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\" stroke=\"#444\" "
                    "stroke-width=\"0.5\"><title>{}</title></rect>\n",
-                   x, y(offset + bytes), to - x, y(offset) - y(offset + bytes), colour, escaped(title));
+                   x, y(offset + bytes), to - x, y(offset) - y(offset + bytes), color, escaped(title));
   }
 
   // Draws a region from x on; the width of a scan's body is its number of instructions. Returns where the region ends.
@@ -135,7 +135,7 @@ class Painter {
       const BlockSpec& block = source.blocks[b];
       const std::int64_t bytes = block.bytes.evaluate(symbols_), offset = layout_.regions[index].blocks[b];
       const std::string& name = names[b].empty() ? "between steps" : names[b];
-      rectangle(x(block.first), x(block.last + 1), offset, bytes, kColours[b % std::size(kColours)],
+      rectangle(x(block.first), x(block.last + 1), offset, bytes, kColors[b % std::size(kColors)],
                 fmt::format("{}: {} bytes at {}", name, bytes, offset));
     }
   }

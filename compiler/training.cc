@@ -25,7 +25,7 @@ ValueId objective(const ir::Graph& graph, const std::string& name) {
   }
   const ir::TensorType& type = graph.type(o->value);
   if (type.type != Type::kFloat || !type.shape.empty()) {
-    fail("minimize: '" + name + "' is " + type.str() + "; what is minimised is a FLOAT scalar",
+    fail("minimize: '" + name + "' is " + type.str() + "; what is minimized is a FLOAT scalar",
          {"help: sum(x) or mean(x) makes a scalar"});
   }
   return o->value;

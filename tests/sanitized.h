@@ -11,16 +11,16 @@ namespace graphrun::tests {
 
 inline bool address_sanitized() { return &__asan_init != nullptr; }
 
-// All of them, or under AddressSanitizer the first `few`: where numbers are what the others are about, and the memory that is
-// touched is that of the first.
+// Under AddressSanitizer, only the first `few`; else all. For lists whose later entries check other numbers but touch the same
+// memory.
 template <class T>
 std::vector<T> few_if_sanitized(std::vector<T> all, std::size_t few) {
   if (address_sanitized() && few < all.size()) all.resize(few);
   return all;
 }
 
-// All of them, or under AddressSanitizer every `stride`-th from the one at `first` on: enough where many tests go through the
-// same list and each begins at another.
+// Under AddressSanitizer, every `stride`-th entry from `first` on; else all. For tests that share a list and start at different
+// entries.
 template <class T>
 std::vector<T> some_if_sanitized(const std::vector<T>& all, std::size_t first, std::size_t stride) {
   if (!address_sanitized()) return all;

@@ -36,7 +36,7 @@ Picture sum_up(const ir::Graph& graph, std::size_t most);
 
 std::string to_dot(const Picture& picture);
 
-// The colour of an op's family.
+// The color of an op's family.
 std::string family_color(const std::string& family);
 
 // The number of nodes in a graph and all its regions.

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostKnown = 2000;  // paths to compare with a misspelt one
+constexpr std::size_t kMostKnown = 2000;  // paths to compare with a misspelled one
 
 // In the form that a user would write: "graphs", not "graphs/jobs/..".
 std::string plain(const fs::path& path) {

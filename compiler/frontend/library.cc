@@ -23,8 +23,8 @@ void imports_of(const Definition& d, std::vector<const ir::Expression*>& out) {
   for (const auto& g : d.graphs) imports_of(*g, out);
 }
 
-// An unread declaration may be the consequence of another mistake in the file: a misspelt name, a missing line. Then it is not
-// reported until that is fixed. The warnings about unread equations, args and calls are dropped only if a text could not be
+// An unread declaration may be the consequence of another mistake in the file: a misspelled name, a missing line. Then it is
+// not reported until that is fixed. The warnings about unread equations, args and calls are dropped only if a text could not be
 // parsed.
 void drop_unread(std::vector<Diagnostic>& diagnostics, std::size_t from) {
   const auto begin = diagnostics.begin() + static_cast<std::ptrdiff_t>(from);

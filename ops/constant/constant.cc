@@ -5,6 +5,7 @@
 #include <limits>
 #include <sstream>
 
+#include "ops/constant/size_as_int32.h"
 #include "ops/type_attribute.h"
 #include "runtime/threads/threads.h"
 
@@ -88,14 +89,6 @@ REGISTER_OP("full", "constant")
       c.outputs = {{type, c.attributes->shape("shape")}};
     });
 REGISTER_KERNEL("full", kCpu, bind_filled);
-
-std::int32_t size_as_int32(std::int64_t size) {
-  if (size < std::numeric_limits<std::int32_t>::min() || size > std::numeric_limits<std::int32_t>::max()) {
-    throw UserError(ExitCode::kBadData, "E0603 size-out-of-range",
-                    "the size " + std::to_string(size) + " is used as a number and does not fit INT32");
-  }
-  return static_cast<std::int32_t>(size);
-}
 
 REGISTER_OP("dim", "constant")
     .Doc("A size as an INT32 scalar. The name of a size in an expression becomes this op.\n  let: \"average = total / time\"")

@@ -1,5 +1,6 @@
 // constant, zeros, full, dim and range on CUDA.
 #include "ops/axis.h"
+#include "ops/constant/size_as_int32.h"
 #include "ops/dispatch.h"
 #include "ops/generated/loop_part.h"
 #include "ops/schema.h"
@@ -31,19 +32,12 @@ REGISTER_KERNEL("constant", kCuda, bind_filled);
 REGISTER_KERNEL("zeros", kCuda, bind_filled);
 REGISTER_KERNEL("full", kCuda, bind_filled);
 
-std::int64_t check_size(std::int64_t size) {
-  if (size > INT32_MAX || size < INT32_MIN) {
-    throw UserError(ExitCode::kBadData, "E0603 size-out-of-range",
-                    "the size " + std::to_string(size) + " is used as a number and does not fit INT32");
-  }
-  return size;
-}
 REGISTER_KERNEL("dim", kCuda, [](const KernelRequest& request) {
-  return filled<std::int32_t>(1, static_cast<double>(check_size(evaluate(request.attributes->dim("size"), request))));
+  return filled<std::int32_t>(1, static_cast<double>(size_as_int32(evaluate(request.attributes->dim("size"), request))));
 });
 
 Kernel bind_range(const KernelRequest& request) {
-  return {[count = check_size(request.outputs[0].count())](const KernelContext& c) {
+  return {[count = std::int64_t{size_as_int32(request.outputs[0].count())}](const KernelContext& c) {
     auto* out = c.outputs[0].as<std::int32_t>();
     for_elements(
         c, count, GRAPHRUN_LAMBDA(std::int64_t i) { out[i] = static_cast<std::int32_t>(i); });

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ops/generated/argument_layout.h"
-#include "ops/generated/device_functions.h"
+#include "ops/generated/device_draws.h"
 #include "ops/tiles/tile_program.h"
 #include "runtime/base/identifier.h"
 #include "runtime/program/kernel.h"

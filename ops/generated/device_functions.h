@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "runtime/base/random.h"
 #include "runtime/cuda/primitives.h"
 
 #if !defined(__CUDACC__)
@@ -92,34 +91,6 @@ GRAPHRUN_DEVICE std::int32_t cast<std::int32_t, double>(double x) {
 template <class From>
 GRAPHRUN_DEVICE std::uint8_t to_bool(From x) {
   return x != From(0) ? 1 : 0;
-}
-
-// Whether dropout keeps element i of a tensor: the draw that ops/tiles/draw.h defines.
-struct DrawnTensor {
-  std::uint64_t key, row;
-  const std::uint32_t* step;  // address of the low word of the training step
-  std::uint32_t threshold;
-  static constexpr int kMostAxes = 12;
-  int axes;  // number of the tensor's axes, at least 1
-  std::int64_t sizes[kMostAxes];
-};
-// The four random words of the group that contains element i.
-GRAPHRUN_DEVICE Philox draws(const DrawnTensor& draw, std::int64_t i) {
-  const std::int64_t features = draw.sizes[draw.axes - 1], feature = i % features;
-  std::int64_t row = i / features, below = 1;
-  std::uint64_t hash = draw.row;
-  for (int axis = 0; axis + 1 < draw.axes; ++axis) below *= draw.sizes[axis];
-  for (int axis = 0; axis + 1 < draw.axes; ++axis) {
-    below /= draw.sizes[axis];
-    hash = fold_coordinate(hash, static_cast<std::uint64_t>(row / below));
-    row %= below;
-  }
-  return philox(draw.key, static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32),
-                static_cast<std::uint32_t>(feature / 4), *draw.step);
-}
-GRAPHRUN_DEVICE std::uint8_t stays(const DrawnTensor& draw, std::int64_t i) {
-  const Philox four = draws(draw, i);
-  return four.v[i % draw.sizes[draw.axes - 1] % 4] >> 8 >= draw.threshold ? 1 : 0;
 }
 
 }  // namespace graphrun::element

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ops/generated/device_code.h"
-#include "ops/generated/device_functions.h"
+#include "ops/generated/device_draws.h"
 #include "ops/generated/operand_device.h"
 #include "ops/tiles/draw.h"
 #include "ops/tiles/tile_program.h"

@@ -2,6 +2,7 @@
 // the text of generated kernels.
 #pragma once
 
+#include "ops/generated/device_draws.h"
 #include "ops/generated/device_functions.h"
 
 namespace graphrun::element {

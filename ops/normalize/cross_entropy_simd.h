@@ -1,4 +1,4 @@
-// Vectorised cross entropy of rows of logits: forward takes one pass over a row while it is in the cache, backward one more.
+// Vectorized cross entropy of rows of logits: forward takes one pass over a row while it is in the cache, backward one more.
 #pragma once
 
 #include <cstdint>

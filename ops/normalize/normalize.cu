@@ -46,7 +46,7 @@ struct NormalizeBody {
   }
 };
 
-// With h = g * gain: out = r (h - mean(h) - n mean(h n)), where n is the normalised x and r its scale.
+// With h = g * gain: out = r (h - mean(h) - n mean(h n)), where n is the normalized x and r its scale.
 template <class T>
 struct NormalizeGradientBody {
   NormalizeOperands<T> o;

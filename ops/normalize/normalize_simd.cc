@@ -21,8 +21,8 @@ template <class T>
 HWY_INLINE Moments<T> moments_of(const T* x, std::int64_t n, T epsilon) {
   const T mean = sum_row<T>(n, [&](auto d, std::int64_t i) HWY_ATTR { return hn::LoadU(d, x + i); }) / static_cast<T>(n);
   const T squares = sum_row<T>(n, [&](auto d, std::int64_t i) HWY_ATTR {
-    const auto centred = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
-    return hn::Mul(centred, centred);
+    const auto centered = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
+    return hn::Mul(centered, centered);
   });
   return {mean, T{1} / std::sqrt(squares / static_cast<T>(n) + epsilon)};
 }
@@ -60,8 +60,8 @@ void normalize_gradient_rows(const NormalizeTask<T>& task) {
     const T mean_hn =
         sum_row<T>(n, [&](auto d, std::int64_t i) HWY_ATTR { return hn::Mul(gained(d, i), normal(d, i)); }) / static_cast<T>(n);
     for_lanes<T>(n, [&](auto d, std::int64_t i) HWY_ATTR {
-      const auto centred = hn::Sub(gained(d, i), hn::Set(d, mean_h));
-      hn::StoreU(hn::Mul(hn::Set(d, m.scale), hn::NegMulAdd(normal(d, i), hn::Set(d, mean_hn), centred)), d, out + i);
+      const auto centered = hn::Sub(gained(d, i), hn::Set(d, mean_h));
+      hn::StoreU(hn::Mul(hn::Set(d, m.scale), hn::NegMulAdd(normal(d, i), hn::Set(d, mean_hn), centered)), d, out + i);
     });
   }
 }

@@ -1,4 +1,4 @@
-// Normalisation of rows to mean 0 and variance 1, vectorised.
+// Normalization of rows to mean 0 and variance 1, vectorized.
 #pragma once
 
 #include <cstdint>

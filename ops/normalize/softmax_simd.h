@@ -1,4 +1,4 @@
-// Vectorised softmax and log_softmax along one axis of float tensors, and their gradients. Positions at or beyond the length
+// Vectorized softmax and log_softmax along one axis of float tensors, and their gradients. Positions at or beyond the length
 // are neither read nor counted; results there are 0.
 #pragma once
 

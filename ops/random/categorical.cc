@@ -18,11 +18,10 @@ namespace {
 REGISTER_OP("categorical", "random")
     .Doc(
         "Draws an element of each row with probabilities proportional to exp((x - total) / temperature); if k is not 0, only\n"
-        "from the k largest. With total = logsumexp(x), x - total are log-probabilities. The draw inverts the distribution:\n"
-        "elements are in the order of topk, and the first one is taken at which the sum of weights exceeds the total weight\n"
-        "times a uniform number in [0, 1) with 53 bits. That number comes from Philox (Salmon et al. 2011): the first two "
-        "words\n"
-        "of the row's key are the key, the third word and the step are the counter. Rows are independent.\n"
+        "from the k largest. With total = logsumexp(x), x - total are log-probabilities. Inverse transform sampling: elements\n"
+        "are in the order of topk, and the first one is taken at which the sum of weights exceeds the total weight times a\n"
+        "uniform number in [0, 1) with 53 bits. That number comes from Philox (Salmon et al. 2011): the first two words of\n"
+        "`key` are Philox's key; its third word and `step` are the counter. Rows are independent.\n"
         "  x [..., n], total [...], key [..., 3] INT32, step [] INT32 -> y [...] INT32")
     .Input("x", "[..., n] FLOAT; NaN has weight 0")
     .Input("total", "[...] FLOAT: subtracted from the row first")

@@ -1,5 +1,6 @@
 // dropout and dropout_mask on CUDA: the draws of ops/tiles/draw.h, bit for bit.
 #include "ops/dispatch.h"
+#include "ops/generated/device_draws.h"
 #include "ops/generated/device_launch.h"
 #include "ops/generated/lone_part.h"
 #include "ops/schema.h"

@@ -36,7 +36,7 @@ class DeviceRowLoop : public LoopKernel {
   std::string text() const override { return commented_row_loop_text(plan_); }
   std::string describe() const override {
     return "as one launch of " + std::to_string(plan_.blocks) + " blocks of " + std::to_string(plan_.threads) +
-           " threads, rows of the batch each";
+           " threads; each block has its own rows of the batch";
   }
 
  private:

@@ -1,4 +1,4 @@
-// Vectorised sums, maxima and minima along one axis of float tensors.
+// Vectorized sums, maxima and minima along one axis of float tensors.
 #pragma once
 
 #include "ops/reduce/columns.h"

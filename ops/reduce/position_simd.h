@@ -1,4 +1,4 @@
-// Vectorised argmax and argmin along one axis of float tensors, down columns.
+// Vectorized argmax and argmin along one axis of float tensors, down columns.
 #pragma once
 
 #include "ops/reduce/columns.h"

@@ -17,7 +17,7 @@ AxisRange reduced_axes(const ir::OpSchema& op, const Attributes& attributes, std
     if (axes[i] != axes[i - 1] + 1) {
       throw ir::OpError(
           "E0302 bad-axis",
-          op.name + ": axes " + std::to_string(axes[i - 1]) + " and " + std::to_string(axes[i]) + " are not neighbours",
+          op.name + ": axes " + std::to_string(axes[i - 1]) + " and " + std::to_string(axes[i]) + " are not neighbors",
           "help: reduce over one of them, then over the other");
     }
   }

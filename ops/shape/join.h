@@ -22,7 +22,7 @@ struct PartLayout {
   std::vector<JoinedPart> parts;
 };
 
-// The layout of `parts` concatenated along an axis of `whole`; the parts of a stack lack the axis, whose size is then 1 each.
+// The layout of `parts` concatenated along an axis of `whole`; a stack's parts lack the axis; each occupies one index of it.
 inline PartLayout layout_of(const Sizes& whole, int axis, const std::vector<TensorView>& parts, bool stacked) {
   const std::size_t element = parts.empty() ? 0 : size_of(parts.front().dtype);
   const AxisView view = view_axis(whole, axis);

@@ -1,4 +1,4 @@
-// Lays out broadcast runs contiguously, vectorised: the short rows of a narrow tensor would otherwise cost more to assemble
+// Lays out broadcast runs contiguously, vectorized: the short rows of a narrow tensor would otherwise cost more to assemble
 // than to compute with.
 #pragma once
 

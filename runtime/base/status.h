@@ -88,7 +88,7 @@ class InternalError : public std::logic_error {
     if (!(holds)) throw ::graphrun::InternalError(std::string(__FILE__) + ": " + (message)); \
   } while (false)
 
-// Renders the diagnostic, with the source line and a caret if the file can be read. `color`: ANSI colours.
+// Renders the diagnostic, with the source line and a caret if the file can be read. `color`: ANSI colors.
 std::string render(const Diagnostic& diagnostic, bool color = false);
 std::string render(const std::vector<Diagnostic>& diagnostics, bool color = false);
 

@@ -16,8 +16,8 @@ namespace {
 
 std::string waiting(const std::vector<char>& barrier_before) {
   const auto n = std::count(barrier_before.begin(), barrier_before.end(), 1);
-  return n == 0 ? "which never wait for each other"
-                : "which wait for each other " + (n == 1 ? std::string("once") : std::to_string(n) + " times") + " a step";
+  return n == 0 ? "they never wait for each other"
+                : "they wait for each other " + (n == 1 ? std::string("once") : std::to_string(n) + " times") + " a step";
 }
 
 std::string number(double n) { return std::to_string(static_cast<std::int64_t>(n)); }
@@ -86,8 +86,9 @@ struct Shown {
 std::string by_threads(const BoundScan& scan, const ScanPlan::Threads& threads) {
   if (threads.count == 1) return "by one thread: " + text_of(threads.not_more, scan);
   return "by " + counted(threads.count, "thread") +
-         (scan.plan.by_rows() != nullptr ? ", rows of the batch each, which never wait for each other"
-                                         : ", columns of every result each, " + waiting(threads.group->barrier_before));
+         (scan.plan.by_rows() != nullptr
+              ? "; each has its own rows of the batch; they never wait for each other"
+              : "; each has its own columns of every result; " + waiting(threads.group->barrier_before));
 }
 
 std::string kernel_by_kernel(const BoundScan& scan, const Shown& shown) {
@@ -103,7 +104,7 @@ std::string plan(const BoundInstruction& bound, const Shown& shown) {
   const char* const concurrent = bound.concurrent > 0 ? ", at the same time as the next" : "";
   if (const LoopKernel* const launch = scan.plan.launch()) {
     const bool synchronizes = launch->traits().synchronizes;
-    return launch->describe() + ", " + waiting(synchronizes ? barriers_before(scan, shown.layout) : std::vector<char>()) +
+    return launch->describe() + "; " + waiting(synchronizes ? barriers_before(scan, shown.layout) : std::vector<char>()) +
            concurrent;
   }
   const ScanPlan::Threads* const threads = scan.plan.threads();

@@ -14,8 +14,8 @@ namespace graphrun {
 
 // Records how long nodes ran. Callers hold a pointer that is null if no profile was requested.
 //
-// Memory is bounded: for events beyond the limit, and for nodes beyond theirs, only sums are recorded. After the first event of
-// a node, recording another allocates nothing.
+// Memory is bounded: events beyond `most_events` count only in the totals; all nodes beyond `most_nodes` share one total. After
+// the first event of a node, recording another allocates nothing.
 //
 // Threads: any thread may record at any time.
 class Profiler {

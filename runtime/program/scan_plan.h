@@ -16,17 +16,17 @@ struct Obstacle {
   enum class Kind : std::uint8_t {
     kNone,
     // For the loop as a whole: `found` is the actual value, `bound` the limit.
-    kFewSteps,
-    kManyKernels,
-    kNoWeights,  // nothing is packed for all steps; `at`, if set: the instruction without a kernel for columns
-    kNothingInRows,
-    kFewRows,
+    kFewSteps,       // in steps
+    kManyKernels,    // in instructions
+    kNoWeights,      // nothing is packed for all steps; `at`, if set: the instruction without a kernel for columns
+    kNothingInRows,  // no operand or result of the body has an axis of rows
+    kFewRows,        // `found` rows of the batch, enough work for `bound` threads
     kOneThread,
-    kLittleWork,  // `at`: the instruction with most of it
-    kNarrow,
-    kMuchOfRow,
-    kArgumentBytes,
-    kBlockBytes,
+    kLittleWork,     // in arithmetic operations; `at`: the instruction with most of it
+    kNarrow,         // `found` columns of the widest result; a thread takes `bound` at least
+    kMuchOfRow,      // in arithmetic operations of one row, all of which one block computes
+    kArgumentBytes,  // of a launch
+    kBlockBytes,     // of shared memory, which a block needs and has
     // For the instruction `at`.
     kLoopInside,
     kNoColumns,       // no kernel for columns

@@ -23,6 +23,8 @@ struct DeviceLimits {
   static constexpr int cluster_size(std::size_t i) { return 2 << i; }
 };
 
+// Threads: name(), limits() and use() may be called from several threads at the same time. The other functions may be called
+// from any thread, but from one at a time: they share the streams.
 class Backend {
  public:
   // A recorded sequence of work that can be replayed any number of times.
@@ -34,7 +36,7 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string name() const = 0;  // "NVIDIA H100 (compute capability 9.0)"
 
-  // Makes the device the one that the calling thread's launches go to. The functions below do so themselves where they need it;
+  // Makes this the calling thread's current device (cudaSetDevice). The functions below do so themselves where they need it;
   // kernels are made and launched after a call.
   virtual void use() = 0;
 

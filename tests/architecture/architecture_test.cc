@@ -7,6 +7,8 @@
 #include <regex>
 #include <set>
 
+#include "tests/architecture/layers.h"
+#include "tests/architecture/source_text.h"
 #include "tests/architecture/tree.h"
 
 namespace graphrun::architecture {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/architecture/tree.h"
+#include "tests/architecture/source_text.h"
 
 namespace graphrun::architecture {
 namespace {

@@ -107,7 +107,7 @@ TEST(ColumnGrid, FitsEveryDeviceAndCoversEveryColumnOnce) {
         EXPECT_GE(grid.blocks * grid.results, view.results());
         EXPECT_LT((grid.blocks - 1) * grid.results, view.results()) << "a block with nothing to do";
         EXPECT_LT(grid.blocks, std::int64_t{1} << 31);
-        // A warp reads neighbours: 32 columns at least, unless the axis itself is the last one.
+        // A warp reads neighbors: 32 columns at least, unless the axis itself is the last one.
         EXPECT_TRUE(grid.along_axis || grid.results >= 32);
       }
     }

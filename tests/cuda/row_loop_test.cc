@@ -145,7 +145,7 @@ TEST_F(RowLoops, ComputeWhatTheCpuComputes) {
         const auto loop = loop_of(program, batch);
         ASSERT_NE(loop, nullptr);
         EXPECT_FALSE(loop->traits().synchronizes);
-        EXPECT_THAT(loop->describe(), HasSubstr("rows of the batch each"));
+        EXPECT_THAT(loop->describe(), HasSubstr("each block has its own rows of the batch"));
       }
     }
   }
@@ -199,7 +199,7 @@ TEST_F(RowLoops, HandOnStatesOfEveryKind) {
   for (std::int64_t batch : {1, 4, 9}) expect_what_the_cpu_computes(program, batch);
   const auto loop = loop_of(program, 4);
   ASSERT_NE(loop, nullptr);
-  EXPECT_THAT(loop->describe(), HasSubstr("rows of the batch each"));
+  EXPECT_THAT(loop->describe(), HasSubstr("each block has its own rows of the batch"));
 }
 
 // An empty batch, and zero steps.
@@ -296,7 +296,7 @@ TEST_F(RowLoops, MoveElements) {
         expect_what_the_cpu_computes(program, batch);
         const auto loop = loop_of(program, batch);
         ASSERT_NE(loop, nullptr);
-        EXPECT_THAT(loop->describe(), HasSubstr("rows of the batch each"));
+        EXPECT_THAT(loop->describe(), HasSubstr("each block has its own rows of the batch"));
         EXPECT_THAT(loop->text(), HasSubstr("moves::element"));
       }
     }

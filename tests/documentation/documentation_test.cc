@@ -54,7 +54,7 @@ TEST(Documentation, PagesAreThere) {
     EXPECT_THAT(read_text(kRoot / "README.md"), testing::HasSubstr(command));
 }
 
-// A graph on a page says in a comment what it is loaded with: `# set: hidden=4 input=3`.
+// A graph on a page is loaded with what its fence gives: ```pbtxt hidden=4 input=3.
 TEST(Documentation, ShowsGraphsThatLoad) {
   int graphs = 0;
   for (const auto& [name, page] : pages())
@@ -66,17 +66,11 @@ TEST(Documentation, ShowsGraphsThatLoad) {
       request.path = folder / "shown.pbtxt";
       request.graphs_root = (kRoot / "graphs").string();
       std::ofstream file(request.path);
-      bool set = false;
-      for (const std::string& line : block.lines) {
-        file << line << "\n";
-        if (!line.starts_with("# set:")) continue;
-        set = true;
-        std::istringstream bindings(line.substr(6));
-        for (std::string word; bindings >> word;)
-          request.bindings.push_back({word.substr(0, word.find('=')), word.substr(word.find('=') + 1), {}});
-      }
+      for (const std::string& line : block.lines) file << line << "\n";
       file.close();
-      EXPECT_TRUE(set) << "a graph that is shown says what it loads with: # set: NAME=VALUE ...";
+      std::istringstream bindings(block.info);
+      for (std::string word; bindings >> word;)
+        request.bindings.push_back({word.substr(0, word.find('=')), word.substr(word.find('=') + 1), {}});
       try {
         EXPECT_GT(load_graph(request).parameter_count(), 0);
         ++graphs;
@@ -102,6 +96,31 @@ TEST(Documentation, ShowsJobsThatLoad) {
       }
     }
   EXPECT_GE(jobs, 1);
+}
+
+// The lines in which several rows of a table were joined, as tools that wrap paragraphs do.
+std::vector<int> lines_of_joined_tables(const std::string& text) {
+  std::vector<int> found;
+  std::istringstream in(text);
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (line.find("| |---") != std::string::npos) found.push_back(number);
+  }
+  return found;
+}
+
+TEST(Documentation, TablesHaveALineForEachRow) {
+  for (const auto& [name, page] : pages()) {
+    for (const int line : lines_of_joined_tables(read_text(kRoot / name))) {
+      ADD_FAILURE() << name << ":" << line << ": a table whose rows are on one line";
+    }
+  }
+}
+
+TEST(DocumentationChecks, JoinedTablesAreFound) {
+  EXPECT_THAT(lines_of_joined_tables("text\n  | a | b | |---|---| | c\n  | d |"), testing::ElementsAre(2));
+  EXPECT_TRUE(lines_of_joined_tables("| a | b |\n|---|---|\n| c | d |\n").empty());
 }
 
 // A path in running text or in a command: what it names is there.
@@ -159,10 +178,11 @@ TEST(Documentation, CommandsAndOptionsExist) {
 }
 
 TEST(DocumentationChecks, PagesAreRead) {
-  const Page page =
-      read_page("Say `tools/check`, see [this](graphs/README.md#sizes) or [that](https://x.org).\n```sh\na b\n```\n`x`\n");
+  const Page page = read_page(
+      "Say `tools/check`, see [this](graphs/README.md#sizes) or [that](https://x.org).\n```sh n=1 m=2\na b\n```\n`x`\n");
   ASSERT_EQ(page.blocks.size(), 1u);
   EXPECT_EQ(page.blocks[0].language, "sh");
+  EXPECT_EQ(page.blocks[0].info, " n=1 m=2");
   EXPECT_EQ(page.blocks[0].line, 2);
   EXPECT_THAT(page.blocks[0].lines, testing::ElementsAre("a b"));
   ASSERT_EQ(page.code.size(), 2u);

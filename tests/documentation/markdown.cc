@@ -2,6 +2,7 @@
 
 #include <cmark.h>
 
+#include <algorithm>
 #include <memory>
 #include <sstream>
 
@@ -17,7 +18,9 @@ Page read_page(const std::string& text) {
     cmark_node* const node = cmark_iter_get_node(at.get());
     const int line = cmark_node_get_start_line(node);
     if (cmark_node_get_type(node) == CMARK_NODE_CODE_BLOCK) {
-      page.blocks.push_back({cmark_node_get_fence_info(node), {}, line});
+      const std::string fence = cmark_node_get_fence_info(node);
+      const std::size_t space = std::min(fence.find(' '), fence.size());
+      page.blocks.push_back({fence.substr(0, space), fence.substr(space), {}, line});
       std::istringstream lines(cmark_node_get_literal(node));
       for (std::string shown; std::getline(lines, shown);) page.blocks.back().lines.push_back(shown);
     } else if (cmark_node_get_type(node) == CMARK_NODE_CODE) {

@@ -9,6 +9,7 @@ namespace graphrun::documentation {
 
 struct Block {
   std::string language;            // "pbtxt"; empty where the fence names none
+  std::string info;                // the other words of the fence's line
   std::vector<std::string> lines;  // without the fences
   int line = 0;                    // of the opening fence
 };

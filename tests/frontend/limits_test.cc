@@ -1,4 +1,4 @@
-// What is said of files that hold far too much, and that it is little.
+// Messages for files that are far too large, and that there are few of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST(Limits, RepetitionsAreCalls) {
   EXPECT_THAT(found[0].notes, Contains("note: the calls that led here: layers -> " + std::to_string(Budget::kMostInstances)));
 }
 
-// Nothing reads a result of the call: its states alone are looked for.
+// The call is read only for its states.
 TEST(Limits, CallsForTheirStatesCount) {
   const std::string cell =
       "graph { name: \"cell\" state { name: \"s\" shape: \"[4]\" next: \"s + 1\" } }\n"
@@ -94,7 +94,7 @@ TEST(Limits, AGraphThatCallsItselfIsTold) {
   }
 }
 
-// Each is reported; what it may have meant is looked for in the first of them alone.
+// Each is reported; only the first gets a suggestion.
 TEST(Limits, UnknownNamesAreAllTold) {
   std::string text = kBegin;
   for (int i = 0; i < 8000; ++i) {
@@ -109,7 +109,7 @@ TEST(Limits, UnknownNamesAreAllTold) {
   EXPECT_TRUE(found[7999].notes.empty());
 }
 
-// One that reads a thousand wrong things hands a part of them on.
+// All mistakes of one expression are reported, however many.
 TEST(Limits, MistakesOfOneExpressionAreTold) {
   std::string sum = "x";
   for (int i = 0; i < 1000; ++i) sum += " + u" + std::to_string(i);

@@ -22,7 +22,7 @@ void add_reduction(std::vector<Case>& cases, const std::string& op, Tensor (*ope
   cases.push_back(make("last axis", {3, 7}).axes({-1}));
   cases.push_back(make("first axis", {5, 3}).axes({0}));
   cases.push_back(make("middle axis", {2, 4, 3}).axes({1}));
-  cases.push_back(make("neighbouring axes", {2, 3, 2, 2}).axes({2, 1}));
+  cases.push_back(make("neighboring axes", {2, 3, 2, 2}).axes({2, 1}));
   cases.push_back(make("kept axis", {2, 4, 3}).axes({1}).with("keep", true));
   cases.push_back(make("long row", {2, 37}).axes({1}));
   cases.push_back(make("wide columns", {2, 19}).axes({0}));
@@ -97,7 +97,7 @@ void add_fused_reduction(std::vector<Case>& cases) {
     cases.push_back(make("last axis" + of, {5, 9, 1}, {5, 1, 9}, code).axes({2}));
     cases.push_back(make("45 columns" + of, {5, 9, 1}, {9, 45}, code).axes({1}));
     cases.push_back(make("first axis" + of, {6, 7}, {7}, code).axes({0}));
-    cases.push_back(make("neighbouring axes" + of, {3, 2, 1, 5}, {2, 7, 5}, code)
+    cases.push_back(make("neighboring axes" + of, {3, 2, 1, 5}, {2, 7, 5}, code)
                         .axes({1, 2})
                         .shapes({"[time, batch, 1, 5]", "[batch, 7, 5]"}));
     cases.push_back(make("all axes" + of, {3, 4}, {3, 1}, code).axes({0, 1}));

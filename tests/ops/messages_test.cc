@@ -35,8 +35,7 @@ std::string failure(const Case& c) {
 
 TEST(OpMessages, AxesAndLengths) {
   EXPECT_THAT(refusal(CaseBuilder("sum", "").in(uniform({2, 3})).axes({2})), HasSubstr("sum: axis 2 of a value with 2 axes"));
-  EXPECT_THAT(refusal(CaseBuilder("sum", "").in(uniform({2, 3, 4})).axes({0, 2})),
-              HasSubstr("axes 0 and 2 are not neighbours"));
+  EXPECT_THAT(refusal(CaseBuilder("sum", "").in(uniform({2, 3, 4})).axes({0, 2})), HasSubstr("axes 0 and 2 are not neighbors"));
   EXPECT_THAT(refusal(CaseBuilder("mean", "").in(uniform({2, 3})).in(integers({3}, {1, 1, 1}))), HasSubstr("none is named"));
   EXPECT_THAT(refusal(CaseBuilder("softmax", "").in(uniform({2, 3})).in(integers({3}, {1, 1, 1}))),
               HasSubstr("softmax: lengths [3] do not fit [2, 3] along axis 1"));

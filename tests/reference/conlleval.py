@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Phrase precision, recall and F1 as the CoNLL-2000 shared task's conlleval defines them.
 
-Written from the program's published description: it walks the tokens once, deciding between each two neighbours whether a chunk
+Written from the program's published description: it walks the tokens once, deciding between each two neighbors whether a chunk
 ends and whether one starts, in the gold and in the guessed tags, and calls a guessed chunk correct where both start and both end
 at the same tokens with the same type. Tags S and E are read as its successors do: S is a chunk of one token, E ends one.
 

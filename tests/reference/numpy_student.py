@@ -63,8 +63,8 @@ def ssru(fixture, prefix, x, lengths, hidden, reverse=False):
 
 
 def norm(fixture, prefix, k, x):
-    centred = x - x.mean(-1, keepdims=True)
-    normal = centred / np.sqrt(np.square(centred).mean(-1, keepdims=True) + 1e-6)
+    centered = x - x.mean(-1, keepdims=True)
+    normal = centered / np.sqrt(np.square(centered).mean(-1, keepdims=True) + 1e-6)
     return fixture.parameter(f"{prefix}g{k}", WIDTH) * normal + fixture.parameter(f"{prefix}c{k}", WIDTH)
 
 

@@ -3,7 +3,7 @@
     python3 tests/reference/pytorch_translators.py        (needs torch and safetensors; building and testing need neither)
 
 As pytorch_networks.py, whose fixtures' form and helpers these share: PyTorch's own LSTM and GRU cells, multi-head attention, layer
-normalisation and cross entropy, the equations of the papers for the rest, and nothing that reads the graphs.
+normalization and cross entropy, the equations of the papers for the rest, and nothing that reads the graphs.
 """
 
 import json

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""What the reference programs say of the texts in scores/, as scores/expected.json; run it again after a change of either.
+"""Writes the figures of the reference programs for the texts in scores/ to scores/expected.json. Run it after either changes.
 
     python3 -m venv venv && venv/bin/pip install sacrebleu==2.6.0 && venv/bin/python tests/reference/score_reference.py
 
 BLEU, chrF and the paired bootstrap are sacreBLEU's own. multi-bleu.perl's figures and the alignment error rates are computed
-here, from their published definitions (Papineni et al. 2002; Och and Ney 2003; Tu et al. 2016); where the first argument names
-multi-bleu.perl itself, that is held against them.
+here, from their published definitions (Papineni et al. 2002; Och and Ney 2003; Tu et al. 2016); if the first argument is the path
+of multi-bleu.perl, its output must equal these figures.
 
 The sentences are from tatoeba.org by way of manythings.org (CC BY 2.0), changed at random; a few hard lines are made up.
 """
@@ -24,19 +24,23 @@ FOLDER = pathlib.Path(__file__).parent / "scores"
 
 
 def lines(name):
+    """The lines of a file in scores/."""
     return (FOLDER / name).read_bytes().decode().split("\n")[:-1]
 
 
 def byte_words(line, lowercase):
+    """The words of a line as Perl splits bytes; only ASCII letters get lower case."""
     data = line.encode()
     return re.findall(rb"[^ \t\n\v\f\r]+", data.lower() if lowercase else data)
 
 
 def ngrams(words):
+    """The n-grams of 1 to 4 words, with their counts."""
     return Counter(tuple(words[i:i + n]) for n in range(1, 5) for i in range(len(words) - n + 1))
 
 
 def multi_bleu(output, references, lowercase):
+    """What multi-bleu.perl prints after "BLEU = "."""
     correct, total, length, expected = [0] * 5, [0] * 5, 0, 0
     for i, line in enumerate(output):
         words = byte_words(line, lowercase)
@@ -58,6 +62,7 @@ def multi_bleu(output, references, lowercase):
 
 
 def alignment_error_rate(soft):
+    """The alignment error rate of links.txt against gold.txt (Och and Ney 2003), or of the weights in weights.txt (Tu et al. 2016)."""
     both = made = golden = 0
     for text, gold in zip(lines("weights.txt" if soft else "links.txt"), lines("gold.txt")):
         sure = {tuple(map(int, link.split("-"))) for link in gold.split() if "-" in link}
@@ -75,6 +80,7 @@ def alignment_error_rate(soft):
 
 
 def bootstrap(metric, output, other, references):
+    """sacreBLEU's paired bootstrap test of two outputs: "score mean interval | score mean interval p"."""
     results = PairedTest([("a", output), ("b", other)], {"x": metric}, references, test_type="bs", n_samples=200)()[1]
     baseline, system = next(value for key, value in results.items() if key != "System")
     show = lambda r: f"{r.score:.2f} {r.mean:.2f} {r.ci:.2f}"
@@ -82,6 +88,7 @@ def bootstrap(metric, output, other, references):
 
 
 def main():
+    """Writes scores/expected.json."""
     output, other, source = lines("output.txt"), lines("other.txt"), lines("source.txt")
     both = [lines("reference.txt"), lines("reference2.txt")]
     expected = {}

@@ -178,7 +178,7 @@ TEST_F(Loops, OfNarrowResults) {
 }
 
 // Instructions that cannot be divided by columns: one thread runs them, and the others wait.
-TEST_F(Loops, OfNormalisedStates) {
+TEST_F(Loops, OfNormalizedStates) {
   check(R"(graph "g" {
     input %x: FLOAT[time, batch, 400]
     input %U: FLOAT[400, 400]

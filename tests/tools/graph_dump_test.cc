@@ -112,10 +112,8 @@ TEST_F(GraphDump, TellsHowLoopsRun) {
     EXPECT_THAT(cuda.out,
                 ContainsRegex(std::string(loop) + " of [0-9]+ kernels, as one launch of [0-9]+ blocks of 24 threads"));
   }
-  EXPECT_THAT(
-      cuda.out,
-      ContainsRegex(
-          "  crf.best.end.a: .* as one launch of 3 blocks of .*, rows of the batch each, which never wait for each other"));
+  EXPECT_THAT(cuda.out, ContainsRegex("  crf.best.end.a: .* as one launch of 3 blocks of .*; each block has its own rows of "
+                                      "the batch; they never wait for each other"));
   refuses({"--stage", "loops", "--size", "time=4"}, "depends on the size 'batch': add --size batch=N");
   refuses({"--stage", "loops"}, "depends on the sizes 'batch', 'time': add --size batch=N --size time=N");
   refuses({"--stage", "loops", "--format", "svg"}, "--stage=loops prints text");
@@ -201,7 +199,7 @@ state { name: "C" shape: "[batch, hidden, hidden]"
         next: "expand(f, axis=2) * C + expand(x @ Wv, axis=2) * expand(x @ Wk, axis=1)" }
 output: "h = sum(next(C) * expand(x @ Wq, axis=1), axis=2)"
 )x");
-  write("graphs/cells/centred.pbtxt", R"x(name: "centred"
+  write("graphs/cells/centered.pbtxt", R"x(name: "centered"
 arg { name: "hidden" }
 input     { name: "x" shape: "[batch, input]" }
 parameter { name: "W" shape: "[input, hidden]" }
@@ -236,9 +234,9 @@ output: "h = next(h)"
       ContainsRegex("d.C: 9 steps backwards .*" + no_weights +
                     ".*; not by rows, since '[^']+' .sum_to, [^ ]*cells/matrix.pbtxt:[78]:[0-9]+. has no kernel for rows\n"));
   EXPECT_THAT(
-      loops("centred.pbtxt", "2"),
+      loops("centered.pbtxt", "2"),
       ContainsRegex("end.h: .*" + no_weights +
-                    ".*; not by rows, since '[^']+' .mean, [^ ]*cells/centred.pbtxt:5:[0-9]+. has no kernel for rows\n"));
+                    ".*; not by rows, since '[^']+' .mean, [^ ]*cells/centered.pbtxt:5:[0-9]+. has no kernel for rows\n"));
   EXPECT_THAT(
       loops("squares.pbtxt", "2"),
       ContainsRegex("end.h: .*; '[^']+' .matmul, [^ ]*cells/squares.pbtxt:[56]:[0-9]+. has no kernel for columns, since its "

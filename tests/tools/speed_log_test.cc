@@ -148,7 +148,7 @@ TEST_F(SpeedLogTest, SecondsAreThoseOfTheCheckpoint) {
   EXPECT_EQ(seconds_before(path("speed"), 100), 3);
 }
 
-// Updates are written to the file independently of the terminal, and diagnostics without colours.
+// Updates are written to the file independently of the terminal, and diagnostics without colors.
 TEST_F(SpeedLogTest, ALiveLineIsNotLogged) {
   std::FILE* out = std::tmpfile();
   double now = 0;

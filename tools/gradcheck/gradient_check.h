@@ -49,10 +49,10 @@ struct GradientCheckResult {
 // The scalar is a fixed random weighting of all FLOAT outputs and next states. It is differentiated with respect to every
 // parameter, FLOAT input and FLOAT state. The relative error of an element is |derived - differences| / max(|derived|,
 // |differences|, 1e-4), infinite if either is not finite. It may exceed the tolerance by the error that rounding of the
-// scalar's terms can cause in the differences (the rounding of their magnitude, divided by the step). If the function has a
-// corner within reach of the differences, closer points decide. An element that differs is wrong if the differences of two
-// steps agree well enough, otherwise ill-conditioned. Throws UserError (kInvalidGraph, E0330) if the graph has no FLOAT output
-// or nothing to differentiate with respect to.
+// scalar's terms can cause in the differences (the rounding of their magnitude, divided by the step). If the function is not
+// differentiable within the step of the differences (a kink), smaller steps are used. An element that differs is wrong if the
+// differences of two steps agree well enough, otherwise ill-conditioned. Throws UserError (kInvalidGraph, E0330) if the graph
+// has no FLOAT output or nothing to differentiate with respect to.
 GradientCheckResult check_gradients(ir::Graph graph, const GradientCheckOptions& options);
 
 }  // namespace graphrun

@@ -95,8 +95,8 @@ class Setter {
     value_ = argument_.part(sign + 1, argument_.text.size());
     if (job_.GetDescriptor()->FindFieldByName(parts_[0].name)) return set_field();
     // Whether this is an arg of an imported graph (decoder.readout), and not a misspelled train.epochs.
-    const bool misspelt = !did_you_mean(parts_[0].name, field_names(*job_.GetDescriptor())).empty();
-    if (parts_.size() > 1 && misspelt) return unknown_field(*job_.GetDescriptor(), parts_[0]);
+    const bool misspelled = !did_you_mean(parts_[0].name, field_names(*job_.GetDescriptor())).empty();
+    if (parts_.size() > 1 && misspelled) return unknown_field(*job_.GetDescriptor(), parts_[0]);
     set_argument();
   }
 

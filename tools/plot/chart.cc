@@ -12,16 +12,16 @@ namespace graphrun {
 namespace {
 
 // Colors that color-blind people can distinguish (Okabe and Ito 2008); after the last one, lines are dashed.
-constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"};
-constexpr std::size_t kColourCount = std::size(kColours);
+constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"};
+constexpr std::size_t kColorCount = std::size(kColors);
 constexpr int kPanelWidth = 440, kPanelHeight = 270, kColumns = 2;
 constexpr int kLeft = 62, kRight = 14, kTop = 34, kBottom = 40;  // margins of a panel around its axes
 constexpr int kLegendLine = 20, kEdge = 12;
 constexpr std::size_t kMostMarkers = 60;  // marked points of a curve
 
 std::string stroke_of(std::size_t run) {
-  const std::string dashes = run < kColourCount ? "" : fmt::format(" stroke-dasharray=\"{} 3\"", 2 + 3 * (run / kColourCount));
-  return fmt::format("stroke=\"{}\"{}", kColours[run % kColourCount], dashes);
+  const std::string dashes = run < kColorCount ? "" : fmt::format(" stroke-dasharray=\"{} 3\"", 2 + 3 * (run / kColorCount));
+  return fmt::format("stroke=\"{}\"{}", kColors[run % kColorCount], dashes);
 }
 
 // With enough decimals to distinguish adjacent ticks; thousands as k, millions as M.
@@ -111,7 +111,7 @@ class Panel {
       places += fmt::format("{}{:.1f},{:.1f}", places.empty() ? "" : " ", at_x(step), at_y(value));
       if (points.size() <= kMostMarkers)
         markers += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.2\" fill=\"{}\"/>\n", at_x(step), at_y(value),
-                               kColours[run % kColourCount]);
+                               kColors[run % kColorCount]);
     }
     return fmt::format("<polyline class=\"curve\" {} points=\"{}\"/>\n", stroke_of(run), places) + markers;
   }

@@ -16,11 +16,12 @@ struct RunCurves {
   std::map<std::string, Points> curves;
 };
 
-// read_curves: the curves of a model's folder: "loss", "gradient norm", "learning rate" and, for every report, "valid NAME".
-// The loss is that of the last steps, or of whole epochs if the run is too short for more than one such point. Throws UserError
-// (kBadData): E0501 if the folder has no metrics, E0690 at an invalid line. runs_in: the folder itself if it is a run's,
-// otherwise the runs' folders in it. Throws UserError (kBadData, E0690) if there are none.
+// The run folders in `folder`, or `folder` itself if it is a run. Throws UserError (kBadData, E0690) if there are none.
 std::vector<std::string> runs_in(const std::string& folder);
+
+// The curves of a run's folder: "loss", "gradient norm", "learning rate" and, for every report, "valid NAME". The loss is that
+// of the last steps, or of whole epochs if the run is too short for more than one such point. Throws UserError (kBadData):
+// E0501 if metrics.jsonl cannot be read, E0690 at an invalid line.
 RunCurves read_run(const std::string& folder);
 // The same from a text; `path` names it in messages.
 RunCurves parse_metrics(const std::string& text, const std::string& path);

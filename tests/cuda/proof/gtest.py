@@ -1,5 +1,5 @@
-"""Runs of cuda_tests, read line by line: one that crashes, hangs or spoils the device leaves what it found, and what it had not
-begun is run by another process."""
+"""Runs cuda_tests and reads its output line by line. If a process crashes, hangs or leaves the device unusable, its results so far
+are kept and the remaining tests run in a new process."""
 import concurrent.futures
 import re
 
@@ -17,7 +17,7 @@ STALL = 90  # seconds within which some test ends
 
 
 class Tests:
-    """What became of each test of one process."""
+    """The result of each test of one process."""
 
     def __init__(self):
         self.passed, self.skipped, self.failed, self.running, self.text = [], {}, {}, None, ""
@@ -60,7 +60,15 @@ def tests_of(machine, pattern: str):
 
 
 def run_tests(machine, names, seconds, before=(), environment=None, stall=STALL):
-    """All of them, in as many processes as it takes, one after the other."""
+    """Runs the tests of these names, in as many processes as it takes, one after the other.
+
+    seconds: for all of them, on a machine of the usual speed (machine.factor scales it). before: words of a command that starts
+    cuda_tests, such as a tool of NVIDIA's. stall: seconds within which some test must end; else the process is killed.
+
+    Returns passed (names), skipped and failed (name: text), not_run (names), processes (their number), late ("", "limit" or
+    "budget": what ran out), printed (the end of the output), status (the first that is not 0) and, if the machine's budget ended
+    within a test, cut_off_in (its name).
+    """
     left, ends = list(names), machine.left() - machine.factor * seconds
     found = {"passed": [], "skipped": {}, "failed": {}, "not_run": [], "processes": 0, "late": "", "printed": "", "status": 0}
     while left:
@@ -99,11 +107,12 @@ def run_tests(machine, names, seconds, before=(), environment=None, stall=STALL)
 
 
 def shards(machine) -> int:
+    """The number of processes that run tests at the same time: one for every four cores, at most four."""
     return max(1, min(4, machine.cores // 4))
 
 
 def gtest(machine, pattern, seconds, environment=None, alone=False):
-    """The entry of all tests that a pattern names, dealt out to several processes where there are cores for them."""
+    """The entry of all tests that a pattern names. They are divided among several processes if there are cores for them."""
     names, why = tests_of(machine, pattern)
     if not names:
         return {"verdict": "cut off" if machine.left() < 3 else "FAILED", "why": why}
@@ -115,6 +124,7 @@ def gtest(machine, pattern, seconds, environment=None, alone=False):
 
 
 def entry_of(parts):
+    """The record's entry of several results of run_tests: the verdict, why, and the tests by result."""
     failed = {name: text for part in parts for name, text in part["failed"].items()}
     skipped = {name: why for part in parts for name, why in part["skipped"].items()}
     passed, late = sum(len(part["passed"]) for part in parts), {part["late"] for part in parts}
@@ -156,5 +166,6 @@ QUICK_KINDS = {"device": ("CudaDevice*", 150, {}), "registry": ("CudaRegistry*",
 
 
 def parts(machine, quick):
+    """The section's parts by name; each is a function that runs it and returns its entry."""
     return {name: lambda kind=kind, name=name: gtest(machine, *kind, alone=name == "device")
             for name, kind in (QUICK_KINDS if quick else KINDS).items()}

@@ -1,2 +1,2 @@
-# A path in a job, misspelt.
+# A path in a job, misspelled.
 graphrun help train.updatse

@@ -1,4 +1,4 @@
-// A job with numbers, run by the program: the adding problem.
+// The regressor, trained by the program on the adding problem: numbers in, a number out.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -142,56 +142,6 @@ TEST_F(Regression, StacksCellsAndResumesRatesOfTheirOwn) {
   ASSERT_EQ(checked.code, 0) << checked.err;
   EXPECT_THAT(checked.out,
               AllOf(HasSubstr("learning rate:\n  times 0.1: read.layers.0."), HasSubstr("  times 2: read.layers.1.")));
-}
-
-// Generation from numbers: the features of a picture, and words that describe it.
-constexpr const char* kCaption = R"text(name: "caption"
-import: "cell = cells/gru.pbtxt"
-arg { name: "vocabulary" }
-input { name: "picture"  shape: "[5, batch]" }
-input { name: ["previous", "target"] shape: "[time, batch]" type: INT32 below: "vocabulary" }
-input { name: "lengths"  shape: "[batch]" type: INT32 lengths_of: "time" }
-parameter { name: "E" shape: "[vocabulary, 16]" }
-parameter { name: "B" shape: "[5, 16]" }
-parameter { name: "P" shape: "[16, vocabulary]" }
-let: "seen = tanh(transpose(picture) @ B)"
-scan { name: "say" graph: "cell" arg: "hidden = 16" each: "x = gather(E, previous)" lengths: "lengths" begin: "h = seen" }
-let: "logits = say.h @ P"
-let: "nll = cross_entropy(logits, target)"
-output: "logits, loss = mean(sum(nll, axis=0, lengths=lengths))"
-)text";
-constexpr const char* kCaptions = R"text(# proto-message: graphrun.Job
-graph: "caption.pbtxt"
-arg: "vocabulary = vocabulary(text)"
-data {
-  train: "pictures.tsv" valid: "pictures.tsv" format: TSV
-  field { name: "picture" column: 0 type: FLOAT split: SPACE }
-  field { name: "text"    column: 1 split: SPACE }
-  feed: "picture, previous = ['<s>', text], target = [text, '</s>'], lengths = length([text, '</s>'])"
-  batch { rows: 6 bucket_by: "text" }
-}
-train { minimize: "loss" optimizer { adam { learning_rate: 2e-2 } } epochs: 60
-        validate { every_epochs: 60 keep_highest: "right" samples: 1 } }
-report: "right = exact_match(text, say)"
-infer { name: "say" read: TSV write: TEXT field: "text"
-        generate { scan: "say" feed: "x" score: "logits" begin: "<s>" end: "</s>" beam: 2 max_length: "5" } }
-)text";
-
-TEST_F(Regression, WordsAreMadeOfNumbers) {
-  std::string pictures;
-  const char* const colours[] = {"red", "green", "blue"};
-  for (const int size : {0, 1})
-    for (int colour = 0; colour < 3; ++colour)
-      pictures += std::to_string(colour == 0) + " " + std::to_string(colour == 1) + " " + std::to_string(colour == 2) + " " +
-                  (size ? "0.5" : "-0.5") + " 1\t" + (size ? "large " : "small ") + colours[colour] + "\n";
-  write("pictures.tsv", pictures);
-  write("caption.pbtxt", kCaption);
-  write("captions.pbtxt", kCaptions);
-  const Ran trained = graphrun({"train", "captions.pbtxt", "--out", "model", "--threads", "1"});
-  ASSERT_EQ(trained.code, 0) << trained.err;
-  EXPECT_THAT(trained.err, HasSubstr("sample 1  picture: 1 0 0 -0.5 1"));
-  EXPECT_EQ(reported("model", "right").back(), 100);
-  EXPECT_EQ(graphrun({"infer", "model"}, "0 1 0 0.5 1\n\n0.9 0 0.1 -0.6 1\n").out, "large green\n\nsmall red\n");
 }
 
 }  // namespace

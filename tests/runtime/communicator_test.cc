@@ -26,6 +26,7 @@
 namespace graphrun {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 
 constexpr int kFailed = 77;  // exit code of a process whose test fails; no launcher uses it
@@ -150,7 +151,9 @@ TEST(CommunicatorProcesses, DISABLED_OneIsKilled) {
 TEST_P(Communicators, NameAProcessThatWasKilled) {
   const Launched ran = launch(GetParam(), 3, "*DISABLED_OneIsKilled");
   EXPECT_NE(ran.code, 0);
-  EXPECT_THAT(ran.text, HasSubstr("[0] error[E0532 lost-process]: process 1 on '"));
+  // MPICH's launcher may end the others before one of them can say so; then it says so itself.
+  const auto named = HasSubstr("[0] error[E0532 lost-process]: process 1 on '");
+  EXPECT_THAT(ran.text, AnyOf(named, HasSubstr("Killed (signal 9)")));
 }
 
 TEST(CommunicatorProcesses, DISABLED_OneIsSilent) {

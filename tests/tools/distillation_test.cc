@@ -9,7 +9,7 @@
 namespace graphrun {
 namespace {
 
-constexpr const char* kData = R"x(
+constexpr const char* kDistilledData = R"x(
 data {
   train: ["../../data/left", "../../data/RIGHT"]
   format: PARALLEL
@@ -44,7 +44,7 @@ class Distillation : public ProgramTest {
  protected:
   // `right`: the file of translations to learn from.
   void train(const std::string& name, const std::string& network, const std::string& right) {
-    std::string job = network + std::string(kData);
+    std::string job = network + std::string(kDistilledData);
     const std::string place = "RIGHT";
     write("graphs/jobs/" + name + ".pbtxt", job.replace(job.find(place), place.size(), right));
     const Ran trained = graphrun({"train", "graphs/jobs/" + name + ".pbtxt", "--out", name, "--quiet"});

@@ -57,8 +57,10 @@ std::string listed(const std::vector<std::string>& names) { return fmt::format("
 
 CommandLine command_line() {
   po::options_description what("what to print", kColumns);
-  what.add_options()("stage", po::value<std::string>()->value_name("STAGE")->default_value("checked"),
-                     ("the stage after which to print: " + listed(stage_names())).c_str())(
+  what.add_options()("stage", po::value<std::string>()->value_name("STAGE"),
+                     ("the stage after which to print: " + listed(stage_names()) +
+                      "; default: checked, or differentiated if --minimize is given")
+                         .c_str())(
       "format", po::value<std::string>()->value_name("FORMAT"),
       "text, pbtxt, dot, svg or json; default: by the extension of the output file, otherwise text")(
       "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "the output file; - is stdout")(
@@ -99,7 +101,10 @@ DumpFormat parse_format(const po::variables_map& options, const std::string& out
   if (const auto format = dump_format(given)) return *format;
   if (!given.empty()) unknown("format", given, {"text", "pbtxt", "dot", "svg", "json"});
   const std::string ending = std::filesystem::path(output).extension().string();
-  return dump_format(ending.empty() ? "" : ending.substr(1)).value_or(DumpFormat::kText);
+  if (ending.empty() || ending == ".txt") return DumpFormat::kText;
+  if (const auto format = dump_format(ending.substr(1))) return *format;
+  throw UsageError(
+      fmt::format("no format is called '{}'; use .svg, .dot, .json, .pbtxt or .txt, or --format", ending.substr(1)));
 }
 
 SymbolValues parse_sizes(const std::vector<std::string>& texts) {
@@ -159,7 +164,7 @@ Request parse_request(const po::variables_map& options) {
   r.graph.training = options.count("inference") == 0;
   r.train = parse_training(options);
   if (is_job(read_source(r.graph.path))) read_job(options, r);
-  r.stage = options["stage"].as<std::string>();
+  r.stage = option<std::string>(options, "stage", options.count("minimize") != 0 ? "differentiated" : "checked");
   const std::vector<std::string> stages = stage_names();
   if (std::find(stages.begin(), stages.end(), r.stage) == stages.end()) unknown("stage", r.stage, stages);
   if (r.stage == "differentiated" && !r.train) throw UsageError("--stage=differentiated needs --minimize OUTPUT");
@@ -327,7 +332,7 @@ ExitCode run(const Arguments& arguments) {
   Request request = parse_request(*options);
   std::vector<Diagnostic> warnings;
   const std::string text = dump_of(request, warnings);
-  if (!warnings.empty() && options->count("quiet") == 0) {
+  if (!warnings.empty()) {
     const std::string rendered = render(warnings, color_on_stderr());
     std::fputs(rendered.c_str(), stderr);
   }

@@ -28,7 +28,7 @@ ExitCode dispatch(const Arguments& words) {
   }
   const Command* command = find_command(first);
   if (command == nullptr) {
-    if (first.starts_with("-")) throw UsageError(fmt::format("'{}' is before the command", first));
+    if (first.starts_with("-")) throw UsageError(fmt::format("options follow the command: graphrun COMMAND {} …", first));
     const std::string near = did_you_mean(first, command_names());
     throw UsageError(fmt::format("there is no command '{}'{}", first, near.empty() ? "" : "; " + near));
   }

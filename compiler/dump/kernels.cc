@@ -124,12 +124,12 @@ class KernelPrinter {
 
  private:
   void line(const std::string& indent, const std::string& text) { text_ += indent + text + "\n"; }
-  // Prints the equation of the next lines, unless the previous lines have the same.
+  // Prints the equation of the next lines, unless it is the last one printed. Parts of one equation have other columns.
   void equation(const Location& at, const std::string& indent) {
     if (!at.known()) return;
-    const auto printed = std::tuple(at.file, at.line, at.column, indent);
-    if (std::exchange(equation_, printed) == printed) return;
     const std::string text = text_at(at);
+    const auto printed = std::tuple(at.file, at.line, text, indent);
+    if (std::exchange(equation_, printed) == printed) return;
     line(indent, fmt::format("// {}:{}{}{}", *at.file, at.line, text.empty() ? "" : ": ", text));
   }
 
@@ -342,7 +342,8 @@ class KernelPrinter {
   const Program& program_;
   const Binding& binding_;
   std::string text_;
-  std::optional<std::tuple<const std::string*, int, int, std::string>> equation_;  // the last one printed, and its indentation
+  std::optional<std::tuple<const std::string*, int, std::string, std::string>>
+      equation_;  // the last one printed, and its indentation
 };
 
 }  // namespace

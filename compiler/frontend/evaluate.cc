@@ -345,7 +345,17 @@ Meaning call(Instance& i, const Expression& e, Scope& scope) {
       failure.add(f);
     }
   }
-  if (!failure.why.empty()) throw failure;
+  if (!failure.why.empty()) {
+    // The types are unknown, but the names and the number of operands can be checked.
+    std::vector<std::string> names;
+    for (const auto& [name, value] : e.keywords) names.push_back(name);
+    try {
+      placed(at, "", [&] { ir::check_call(ir::OpRegistry::instance().get(e.text), e.operands.size(), names); });
+    } catch (const Failure& f) {
+      failure.add(f);
+    }
+    throw failure;
+  }
   return apply_op(e.text, std::move(operands), std::move(named), at, scope);
 }
 

@@ -31,6 +31,7 @@ class Expander {
     setup.region = &region_;
     setup.root = true;
     bind(*value, setup);
+    if (wrong_size_) return std::move(region_.graph);  // whatever has that size would be called wrong too
     instance_ = std::make_unique<Instance>(expansion_, std::move(setup));
     for (const auto& [name, size] : sizes_) instance_->sizes().set(name, size);
     instance_->states().provide(
@@ -64,8 +65,9 @@ class Expander {
   }
 
   void tell(const Failure& failure) {
+    // A mistake on the command line may be found at each use of its value.
     for (const auto& d : failure.why) {
-      if (told_.insert(d).second) diagnostics_.push_back(*d);
+      if (told_.insert(d).second && told_texts_.insert({d->at.str(), d->text}).second) diagnostics_.push_back(*d);
     }
   }
 
@@ -86,13 +88,18 @@ class Expander {
           throw failure;
         }
         if (root_.has_arg(b.name)) {
-          bind_arg(value, setup, b.name, std::move(e));
+          bind_arg(value, setup, b.name, std::move(e), !b.at.known());
         } else if (const Leaf path = split_path(b.name); path.size() > 1 && imports(path[0])) {
           const bool graph = e.kind == ir::Expression::Kind::kGraph;
           value.overrides.push_back({path, graph ? graph_thunk(e) : number_thunk(b.name, e), e.at});
         } else if (root_.symbols.count(b.name)) {
           if (e.kind != ir::Expression::Kind::kNumber || !e.integral || e.number < 0) {
-            fail("E0309 bad-size", e.at, "the size '" + b.name + "' takes a whole number");
+            wrong_size_ = true;
+            fail("E0309 bad-size", e.at, "the size '" + b.name + "' must be a whole number from 0, found " + b.text);
+          }
+          if (e.number == 0 && parameters_have(b.name)) {
+            wrong_size_ = true;
+            fail("E0309 bad-size", e.at, "parameters have this size, so it must be at least 1");
           }
           sizes_[b.name] = Dim(static_cast<std::int64_t>(e.number));
         } else {
@@ -107,14 +114,36 @@ class Expander {
     }
   }
 
+  bool parameters_have(const std::string& size) const {
+    return std::any_of(root_.parameters.begin(), root_.parameters.end(), [&](const ParameterDef& p) {
+      return std::any_of(p.shape.begin(), p.shape.end(), [&](const ir::Expression& e) { return e.is_name(size); });
+    });
+  }
+
   bool imports(const std::string& name) const {
     const Member* m = root_.static_member(name);
     return m && m->kind == Member::Kind::kImport;
   }
 
-  void bind_arg(const GraphValue& value, Instance::Setup& setup, const std::string& name, ir::Expression e) {
+  void bind_arg(const GraphValue& value, Instance::Setup& setup, const std::string& name, ir::Expression e,
+                bool on_command_line) {
     const bool number = value.definition->static_member(name)->kind == Member::Kind::kArg;
     setup.args_at[name] = e.at;
+    if (number && e.kind == ir::Expression::Kind::kName) {
+      const Member* const m = root_.member(e.path[0]);
+      if (m != nullptr && m->kind == Member::Kind::kInput) {
+        const std::string number_given = on_command_line ? "--set " + name + "=4" : name + " = 4";
+        Failure failure;
+        failure.why.push_back(std::make_shared<const Diagnostic>(
+            Diagnostic{Severity::kError,
+                       "E0227 run-time-arg",
+                       e.at,
+                       "arg '" + name + "' must be known at compile time, found the input '" + e.path[0] + "'",
+                       {"help: '" + e.path[0] + "' is an input of the graph; give a number: " + number_given}}));
+        setup.args[name] = [failure]() -> Meaning { throw failure; };
+        throw failure;
+      }
+    }
     setup.args[name] = number ? number_thunk(name, std::move(e)) : graph_thunk(std::move(e));
   }
 
@@ -215,6 +244,8 @@ class Expander {
   std::map<std::string, ir::ValueId> variables_;
   std::vector<StateVariable> leaves_;
   std::set<std::shared_ptr<const Diagnostic>> told_;  // shared ownership, so that no address is reused for another diagnostic
+  bool wrong_size_ = false;                           // of a setting
+  std::set<std::pair<std::string, std::string>> told_texts_;  // with their locations
 };
 
 }  // namespace

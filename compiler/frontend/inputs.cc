@@ -75,6 +75,12 @@ Meaning Instance::plain_parameter(const ParameterDef& d, const std::string& full
     elements *= dim.constant();
   }
   if (elements == 0) {
+    for (std::size_t i = 0; i < d.shape.size(); ++i) {
+      const Location given = written_at(d.shape[i]), used = at(d.shape[i].at);
+      if (type.shape[i] != Dim(0) || given.str() == used.str()) continue;
+      fail("E0309 bad-size", given, "parameters have this size, so it must be at least 1",
+           {"note: '" + full_name + "' is one of them, at " + used.str()});
+    }
     fail("E0309 bad-size", at(d.at),
          "parameter '" + full_name + "' " + str(type.shape) + " has no elements: a size of it is 0");
   }

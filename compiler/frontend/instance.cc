@@ -70,7 +70,9 @@ std::optional<Meaning> Instance::constant(const std::string& name) {
           Meaning v = (*given)();
           if (v.graph()) fail("E0226 graph-for-arg", at(arg.at), "arg '" + name + "' is a number, but a graph is given");
           if (!v.number() && !v.dim()) {
-            fail("E0227 run-time-arg", at(arg.at), "arg '" + name + "' must be known at compile time, found " + v.describe(),
+            const Location given_here = given_at(name);
+            fail("E0227 run-time-arg", given_here.known() ? given_here : at(arg.at),
+                 "arg '" + name + "' must be known at compile time, found " + v.describe(),
                  {"help: what is known only at run time is an input"});
           }
           return v;
@@ -198,7 +200,9 @@ Meaning Instance::name(const Expression& e, const Scope& scope) {
     if (!definition().symbols.count(first)) {
       if (definition().is_outer_value(first))
         fail("E0217 outer-value", at(e.at), "'" + first + "' is a value of the file around graph '" + definition().name + "'");
-      fail("E0207 unknown-name", at(e.at), "nothing is called '" + first + "' in graph '" + definition().name + "'");
+      const std::string& graph = definition().name;
+      fail("E0207 unknown-name", at(e.at),
+           "nothing is called '" + first + "' in " + (graph.empty() ? "this graph" : "graph '" + graph + "'"));
     }
     m = sizes_.symbol(first, e.at);
   }

@@ -345,7 +345,8 @@ class Checker {
     } else if (ir::OpRegistry::instance().find(first)) {
       help = "'" + first + "' is an op: call it, " + first + "(…)";
     }
-    error("E0207 unknown-name", e.at, "nothing is called '" + first + "' in graph '" + d_.name + "'", help);
+    error("E0207 unknown-name", e.at,
+          "nothing is called '" + first + "' in " + (d_.name.empty() ? "this graph" : "graph '" + d_.name + "'"), help);
   }
 
   void unread() {

@@ -102,14 +102,15 @@ class Collector : public pb::io::ErrorCollector {
     d.notes = text_hints::near_fields(message);
     if (message.ends_with("got: ")) {
       d.text += "the end of the file";
-      d.notes.push_back("help: a { or [ further up has no partner");
+      at_end_ = true;
     }
     d.at.file = file_;
     d.at.line = std::max(line, 0) + 1;
     d.at.column = columns_.byte_column(std::max(line, 0), std::max(column, 0));
     // protobuf reports an unknown field or enum value only after reading the next token.
     if (const std::string field = text_hints::between(message, "has no field named \"", "\""); !field.empty()) {
-      columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), field, d.at);
+      const std::size_t at = columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), field, d.at);
+      if (!unknown_) unknown_ = {at, field};
       const std::string type = text_hints::between(message, "Message type \"", "\"");
       d.text = "'" + field + "' is no field of " + type.substr(type.rfind('.') + 1);
       // A graph was given for a job, or vice versa.
@@ -144,6 +145,28 @@ class Collector : public pb::io::ErrorCollector {
   void AddWarning(int line, int column, const std::string& message) override {
     if (message.find("has no field named") != std::string::npos) AddError(line, column, message);
   }
+  // If the text ended within a message, replaces what was said behind its { by one diagnostic about that. It is the innermost
+  // message at the first field that only a message around it has; if there is none, the innermost at the end of the text.
+  void blame_open_brace() {
+    if (!at_end_) return;
+    std::vector<text_hints::OpenMessage> open = text_hints::open_messages(columns_.text(), root_);
+    if (open.size() == 1) return;
+    if (unknown_) {
+      std::vector<text_hints::OpenMessage> there = text_hints::open_messages(columns_.text().substr(0, unknown_->first), root_);
+      const bool of_outer = std::any_of(there.begin(), there.end(), [&](const text_hints::OpenMessage& o) {
+        return o.message != nullptr && o.message->FindFieldByName(unknown_->second) != nullptr;
+      });
+      if (of_outer && there.size() > 1) open = std::move(there);
+    }
+    Diagnostic d{Severity::kError, "E0110 bad-text", {}, "this { is never closed", {}};
+    d.at.file = file_;
+    columns_.place_before(open.back().brace, "{", d.at);
+    std::erase_if(diagnostics, [&](const Diagnostic& other) {
+      return std::pair(other.at.line, other.at.column) > std::pair(d.at.line, d.at.column);
+    });
+    diagnostics.push_back(std::move(d));
+  }
+
   std::vector<Diagnostic> diagnostics;
   std::optional<std::size_t> bare;  // where an unquoted text stopped the parser
 
@@ -194,6 +217,8 @@ class Collector : public pb::io::ErrorCollector {
   }
 
   bool out_of_step_ = false;
+  bool at_end_ = false;                                         // a mistake is that the text ends
+  std::optional<std::pair<std::size_t, std::string>> unknown_;  // the first unknown field, and its offset
   const std::string* file_;
   const Columns& columns_;
   const pb::Descriptor* root_;
@@ -446,6 +471,7 @@ Places parse_source(std::string_view text, const std::string* file, pb::Message*
     parser.AllowUnknownField(true);
     pb::io::ArrayInputStream stream(quoted.text().data(), static_cast<int>(quoted.text().size()));
     const bool read = parser.Parse(&stream, message);
+    collector.blame_open_brace();
     for (Diagnostic& d : collector.diagnostics) quoted.move_back(d.at);
     if (collector.bare && bare.size() < kMostSyntaxErrors && bare.size() * text.size() < kMostReread) {
       Diagnostic& last = collector.diagnostics.back();

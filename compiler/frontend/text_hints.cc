@@ -67,24 +67,32 @@ std::string between(const std::string& message, std::string_view before, std::st
   return end == std::string::npos ? "" : message.substr(begin + before.size(), end - begin - before.size());
 }
 
-const pb::Descriptor* open_message(std::string_view text, const pb::Descriptor* root) {
-  std::vector<std::pair<const pb::Descriptor*, std::string>> open = {{root, ""}};  // each with the last name read in it
+std::vector<OpenMessage> open_messages(std::string_view text, const pb::Descriptor* root) {
+  std::vector<OpenMessage> open = {{root, 0}};
+  std::vector<std::string> names = {""};  // the last name read in each
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (const std::size_t end = end_of_aside(text, i); end > i) {
       i = end;
     } else if (c == '{' || c == '<') {
-      const pb::FieldDescriptor* field = open.back().first ? open.back().first->FindFieldByName(open.back().second) : nullptr;
-      open.emplace_back(field ? field->message_type() : nullptr, "");
+      const pb::Descriptor* const message = open.back().message;
+      const pb::FieldDescriptor* const field = message ? message->FindFieldByName(names.back()) : nullptr;
+      open.push_back({field ? field->message_type() : nullptr, i});
+      names.emplace_back();
     } else if ((c == '}' || c == '>') && open.size() > 1) {
       open.pop_back();
+      names.pop_back();
     } else if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') {
       const std::size_t begin = i;
       while (i + 1 < text.size() && (std::isalnum(static_cast<unsigned char>(text[i + 1])) || text[i + 1] == '_')) ++i;
-      open.back().second = text.substr(begin, i + 1 - begin);
+      names.back() = text.substr(begin, i + 1 - begin);
     }
   }
-  return open.back().first;
+  return open;
+}
+
+const pb::Descriptor* open_message(std::string_view text, const pb::Descriptor* root) {
+  return open_messages(text, root).back().message;
 }
 
 std::vector<std::string> enum_values(std::string_view text, const pb::Descriptor* root, const std::string& field) {

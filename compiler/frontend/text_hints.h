@@ -22,7 +22,15 @@ std::vector<std::string> near_fields(const std::string& message);
 // The text between two markers in a message.
 std::string between(const std::string& message, std::string_view before, std::string_view after);
 
-// The message that is open at the end of the text: `root`, or the one whose braces are open. Null if a name is not a message's.
+// The messages that are open at the end of the text, the outermost first: `root`, then those whose braces are open. `message`
+// is null if a name is not a message's; `brace` is the offset of its {.
+struct OpenMessage {
+  const google::protobuf::Descriptor* message;
+  std::size_t brace = 0;
+};
+std::vector<OpenMessage> open_messages(std::string_view text, const google::protobuf::Descriptor* root);
+
+// The last of them.
 const google::protobuf::Descriptor* open_message(std::string_view text, const google::protobuf::Descriptor* root);
 
 // The possible values of the field of that name, in the message that is open at the end of the text.

@@ -107,19 +107,26 @@ std::vector<ValueId> Builder::append(Node node, const std::vector<TensorType>& t
   return outputs;
 }
 
-std::vector<ValueId> Builder::node(const OpSchema& op, std::vector<ValueId> inputs, const NamedAttributes& attributes) {
+void check_inputs(const OpSchema& op, const std::vector<bool>& given) {
   const std::size_t fixed = op.inputs.size() - (op.variadic() ? 1 : 0);
-  if (inputs.size() < fixed) inputs.resize(fixed, kNone);
-  if (inputs.size() > fixed && !op.variadic()) throw OpError("E0305 wrong-operands", arity_message(op, inputs.size()));
+  if (given.size() > fixed && !op.variadic()) throw OpError("E0305 wrong-operands", arity_message(op, given.size()));
   for (std::size_t i = 0; i < fixed; ++i) {
-    if (inputs[i] == kNone && !op.inputs[i].optional) {
+    if (!given[i] && !op.inputs[i].optional) {
       throw OpError("E0305 wrong-operands", op.name + " needs the operand '" + op.inputs[i].name + "'",
                     "help: " + op.inputs[i].name + ": " + op.inputs[i].doc);
     }
   }
-  if (op.variadic() && inputs.size() == fixed && !op.inputs.back().optional) {
+  if (op.variadic() && given.size() == fixed && !op.inputs.back().optional) {
     throw OpError("E0305 wrong-operands", op.name + " needs at least one '" + op.inputs.back().name + "'");
   }
+}
+
+std::vector<ValueId> Builder::node(const OpSchema& op, std::vector<ValueId> inputs, const NamedAttributes& attributes) {
+  const std::size_t fixed = op.inputs.size() - (op.variadic() ? 1 : 0);
+  if (inputs.size() < fixed) inputs.resize(fixed, kNone);
+  std::vector<bool> given;
+  for (const ValueId v : inputs) given.push_back(v != kNone);
+  check_inputs(op, given);
 
   if (op.promotion != Promotion::kNone && op.promotion != Promotion::kLogical) {
     const std::size_t first = op.promotion == Promotion::kSelect ? 1 : 0;

@@ -19,6 +19,10 @@ using NamedAttributes = std::vector<std::pair<std::string, Attribute>>;
 // missing.
 Attributes complete(const OpSchema& op, const NamedAttributes& given);
 
+// Checks that `given`, one flag for each operand, has the op's required inputs and no more than it takes. Throws OpError
+// (E0305).
+void check_inputs(const OpSchema& op, const std::vector<bool>& given);
+
 class Builder {
  public:
   explicit Builder(Graph& graph);

@@ -1,5 +1,6 @@
 #include "compiler/ir/operand.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/ir/foreign_names.h"
@@ -100,8 +101,46 @@ std::string signature(const OpSchema& op) {
   return s + ")";
 }
 
+void check_call(const OpSchema& op, std::size_t operands, const std::vector<std::string>& names) {
+  const std::size_t fixed = op.inputs.size() - (op.variadic() ? 1 : 0);
+  if (!op.variadic() && operands > fixed + op.attributes.size()) {
+    throw OpError("E0305 wrong-operands",
+                  op.name + " takes " + counted(static_cast<std::int64_t>(op.inputs.size()), "operand") + ", found " +
+                      std::to_string(operands),
+                  "help: " + signature(op));
+  }
+  std::vector<std::string> given;
+  for (std::size_t i = 0; i < std::min(operands, fixed); ++i) given.push_back(op.inputs[i].name);
+  if (!op.variadic()) {
+    for (std::size_t i = fixed; i < operands; ++i) given.push_back(op.attributes[i - fixed].name);
+  }
+  for (const std::string& name : names) {
+    if (std::find(given.begin(), given.end(), name) != given.end())
+      throw OpError("E0305 wrong-operands", op.name + ": " + name + " is given twice", "help: " + signature(op));
+    given.push_back(name);
+    const int k = op.input_index(name);
+    if ((k >= 0 && static_cast<std::size_t>(k) < fixed) || op.attribute(name) != nullptr) continue;
+    std::vector<std::string> known;
+    for (const AttributeSpec& a : op.attributes) known.push_back(a.name);
+    for (const InputSpec& i : op.inputs) known.push_back(i.name);
+    std::string hint = did_you_mean(name, known);
+    if (const std::string_view here = here_attribute_is(op, name); !here.empty())
+      hint = "it is called " + std::string(here) + ":";
+    throw OpError("E0307 unknown-attribute", op.name + " has no attribute '" + name + "'",
+                  "help: " + (hint.empty() ? "" : hint + " ") + signature(op));
+  }
+  std::vector<bool> inputs(op.variadic() ? std::max(operands, fixed) : fixed, false);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i] = i < operands || std::find(names.begin(), names.end(), op.inputs[i].name) != names.end();
+  }
+  check_inputs(op, inputs);
+}
+
 std::vector<ValueId> apply(Builder& builder, const OpSchema& op, const std::vector<Operand>& operands,
                            const NamedOperands& named) {
+  std::vector<std::string> names;
+  for (const auto& [name, operand] : named) names.push_back(name);
+  check_call(op, operands.size(), names);
   const std::size_t fixed_inputs = op.inputs.size() - (op.variadic() ? 1 : 0);
   std::vector<const Operand*> inputs(fixed_inputs, nullptr);
   std::vector<std::pair<std::string, const Operand*>> attributes;
@@ -111,45 +150,20 @@ std::vector<ValueId> apply(Builder& builder, const OpSchema& op, const std::vect
       inputs[i] = &operands[i];
     } else if (op.variadic()) {
       inputs.push_back(&operands[i]);
-    } else if (next_attribute < op.attributes.size()) {
-      attributes.emplace_back(op.attributes[next_attribute++].name, &operands[i]);
     } else {
-      throw OpError("E0305 wrong-operands",
-                    op.name + " takes " + counted(static_cast<std::int64_t>(op.inputs.size()), "operand") + ", found " +
-                        std::to_string(operands.size()),
-                    "help: " + signature(op));
+      attributes.emplace_back(op.attributes[next_attribute++].name, &operands[i]);
     }
   }
   for (const auto& [name, operand] : named) {
     if (const int k = op.input_index(name); k >= 0 && static_cast<std::size_t>(k) < fixed_inputs) {
-      if (inputs[static_cast<std::size_t>(k)]) {
-        throw OpError("E0305 wrong-operands", op.name + ": " + name + " is given twice", "help: " + signature(op));
-      }
       inputs[static_cast<std::size_t>(k)] = &operand;
-      continue;
+    } else {
+      attributes.emplace_back(name, &operand);
     }
-    for (const auto& [given, unused] : attributes) {
-      if (given == name)
-        throw OpError("E0305 wrong-operands", op.name + ": " + name + " is given twice", "help: " + signature(op));
-    }
-    attributes.emplace_back(name, &operand);
   }
 
   NamedAttributes values;
-  for (const auto& [name, operand] : attributes) {
-    const AttributeSpec* spec = op.attribute(name);
-    if (!spec) {
-      std::vector<std::string> known;
-      for (const AttributeSpec& a : op.attributes) known.push_back(a.name);
-      for (const InputSpec& i : op.inputs) known.push_back(i.name);
-      std::string hint = did_you_mean(name, known);
-      if (const std::string_view here = here_attribute_is(op, name); !here.empty())
-        hint = "it is called " + std::string(here) + ":";
-      throw OpError("E0307 unknown-attribute", op.name + " has no attribute '" + name + "'",
-                    "help: " + (hint.empty() ? "" : hint + " ") + signature(op));
-    }
-    values.emplace_back(name, to_attribute(op, *spec, *operand));
-  }
+  for (const auto& [name, operand] : attributes) values.emplace_back(name, to_attribute(op, *op.attribute(name), *operand));
 
   bool meets_float = false;
   for (const Operand* o : inputs) {

@@ -13,14 +13,6 @@ namespace {
 
 using ir::PointwiseProgram;
 
-Type type_of(DType dtype) {
-  switch (dtype) {
-    case DType::kInt32: return Type::kInt32;
-    case DType::kBool: return Type::kBool;
-    default: return Type::kFloat;
-  }
-}
-
 // The concrete type of FLOAT, taken from an operand.
 Precision precision_of(const KernelRequest& request) {
   for (const std::vector<TensorView>* views : {&request.inputs, &request.outputs}) {

@@ -35,6 +35,10 @@ constexpr DType concrete(Type type, Precision precision) {
   return DType::kFloat32;
 }
 
+constexpr Type type_of(DType dtype) {
+  return dtype == DType::kInt32 ? Type::kInt32 : dtype == DType::kBool ? Type::kBool : Type::kFloat;
+}
+
 constexpr std::string_view name_of(Type type) {
   switch (type) {
     case Type::kFloat: return "FLOAT";

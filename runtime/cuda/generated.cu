@@ -13,6 +13,7 @@
 
 #include "runtime/base/code_cache.h"
 #include "runtime/cuda/nvrtc.h"
+#include "runtime/threads/own_threads.h"
 
 namespace graphrun::cuda {
 namespace {
@@ -145,15 +146,10 @@ void compile_waiting() {
   const std::string target = architecture();
   const std::vector<std::shared_ptr<DeviceKernel>> waiting = std::exchange(own.waiting, {});
   std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
+  const std::size_t most = std::max(1U, std::thread::hardware_concurrency());
+  on_own_threads(static_cast<int>(std::clamp<std::size_t>(waiting.size(), 1, most)), [&](int) {
     for (std::size_t i = next++; i < waiting.size(); i = next++) waiting[i]->compile(target);
-  };
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < std::min<std::size_t>(waiting.size(), std::thread::hardware_concurrency()); ++i) {
-    threads.emplace_back(work);
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
+  });
   for (const std::shared_ptr<DeviceKernel>& kernel : waiting) kernel->load();
 }
 

@@ -62,7 +62,7 @@ void SizeBinder::match_names() {
       match(spec, feed->second);
     } else {
       mistake("E0620 missing-feed",
-              "input '" + spec.name + "' is not fed: " + std::string(name_of(spec.dtype)) + str(spec.shape) + " expected");
+              "input '" + spec.name + "' is not fed; expected " + std::string(name_of(spec.dtype)) + str(spec.shape));
     }
   }
   if (feeds_.size() + mistakes_.size() <= program_.feeds.size()) return;
@@ -78,13 +78,10 @@ void SizeBinder::match(const FeedSpec& spec, const Tensor& tensor) {
   const bool converts = !tensor.on_device() && is_float(tensor.dtype()) && is_float(spec.dtype);
   const bool fits = tensor.dtype() == spec.dtype || converts;
   if (!fits) {
-    mistake("E0622 feed-type", "input '" + spec.name + "' is fed " + std::string(name_of(tensor.dtype())) + ", " +
-                                   std::string(name_of(spec.dtype)) + " expected");
+    mistake("E0622 feed-type", "input '" + spec.name + "' is fed " + std::string(name_of(tensor.dtype())) + "; expected " +
+                                   std::string(name_of(spec.dtype)));
   }
-  if (tensor.sizes().size() != spec.shape.size()) {
-    mistake("E0623 feed-shape",
-            "input '" + spec.name + "' is fed the sizes " + str(tensor.sizes()) + ", " + str(spec.shape) + " expected");
-  }
+  if (tensor.sizes().size() != spec.shape.size()) mistake("E0623 feed-shape", wrong_rank(spec, tensor.sizes()));
 }
 
 // Binds sizes that are a single symbol. If two inputs disagree, the error names both.
@@ -165,7 +162,7 @@ void SizeBinder::check_all() {
       if (dim.as_symbol()) continue;  // bound, or its conflict reported
       if (known(dim) && dim.evaluate(values_) == sizes[axis]) continue;
       mistake("E0623 feed-shape",
-              "input '" + spec.name + "' is fed the sizes " + str(sizes) + ", " + str(spec.shape) + " expected" + given(dim));
+              "input '" + spec.name + "' is fed the sizes " + str(sizes) + "; expected " + str(spec.shape) + given(dim));
       break;
     }
   }
@@ -213,6 +210,11 @@ void check_range(const FeedSpec& spec, const Tensor& tensor, std::int64_t limit,
 }  // namespace
 
 SymbolValues bind_sizes(const Program& program, const Feeds& feeds) { return SizeBinder(program, feeds).run(); }
+
+std::string wrong_rank(const FeedSpec& spec, const Sizes& sizes) {
+  const std::string fed = sizes.empty() ? "a scalar" : "the sizes " + str(sizes);
+  return "input '" + spec.name + "' is fed " + fed + "; expected " + (spec.shape.empty() ? "a scalar" : str(spec.shape));
+}
 
 void check_elements(const Program& program, const Feeds& feeds, const SymbolValues& symbols) {
   for (const FeedSpec& spec : program.feeds) {

@@ -16,6 +16,9 @@ using Feeds = std::map<std::string, Tensor>;
 // checks names, dtypes (FLOAT as float32 or float64) and ranks. Throws UserError (kBadData) with all mistakes found.
 SymbolValues bind_sizes(const Program& program, const Feeds& feeds);
 
+// "input 'x' is fed a scalar; expected [batch, 3]", for a feed of another rank.
+std::string wrong_rank(const FeedSpec& spec, const Sizes& sizes);
+
 // Throws UserError (kBadData, E0626) if an element of an input with `below` or `lengths_of` is out of range, or an element of a
 // BOOL input is neither 0 nor 1. Does not check feeds in device memory: kernels check their own indices.
 void check_elements(const Program& program, const Feeds& feeds, const SymbolValues& symbols);

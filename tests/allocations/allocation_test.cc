@@ -1,8 +1,11 @@
-// Nothing allocates while a graph runs: operator new is replaced by one that counts allocations between two kernels. This is a
-// separate program, so that all other tests keep the sanitizers' allocator.
+// No operator new is called while a graph runs, and the threads of a program survive one that fails: operator new is replaced
+// by one that counts its calls between two kernels, or fails. Direct calls of malloc are not counted. This is a separate
+// program, so that all other tests keep the sanitizers' allocator.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 
@@ -10,27 +13,40 @@
 #include "compiler/memory.h"
 #include "compiler/schedule.h"
 #include "runtime/execute/executable.h"
+#include "runtime/threads/own_threads.h"
 #include "tests/compiler/small_ops.h"
 
 namespace {
 
 std::atomic<bool> counting{false};
 std::atomic<long> allocations{0};
+thread_local long until_failure = -1;  // the calls of this thread that still succeed; -1: all do
 
-void* allocate(std::size_t bytes) {
+// For aligned_alloc, a size must be a multiple of the alignment.
+void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
   if (counting) ++allocations;
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  if (until_failure == 0) throw std::bad_alloc();
+  if (until_failure > 0) --until_failure;
+  const std::size_t whole = std::max<std::size_t>((bytes + alignment - 1) / alignment, 1) * alignment;
+  if (void* memory = std::aligned_alloc(alignment, whole)) return memory;
   throw std::bad_alloc();
 }
 
 }  // namespace
 
+// The forms that return nullptr call these.
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t a) { return allocate(bytes, static_cast<std::size_t>(a)); }
+void* operator new[](std::size_t bytes, std::align_val_t a) { return allocate(bytes, static_cast<std::size_t>(a)); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace graphrun {
 namespace {
@@ -80,8 +96,23 @@ TEST(Executable, AllocatesNothingWhileItRuns) {
   // The count does count. A new-expression could be left out by the compiler, a call of the function cannot.
   counting = true;
   ::operator delete(::operator new(1));
+  ::operator delete(::operator new(1, std::align_val_t(64)), std::align_val_t(64));
   counting = false;
-  EXPECT_GE(allocations, 1);
+  EXPECT_GE(allocations, 2);
+}
+
+// Whatever allocation fails as threads are started, the others do all the work.
+TEST(OwnThreads, DoTheWorkOfOnesThatHaveNoMemory) {
+  constexpr int kItems = 20;
+  for (long failure = 0; failure < 6; ++failure) {
+    std::atomic<int> next{0}, done{0};
+    until_failure = failure;
+    on_own_threads(4, [&](int i) {
+      if (i == 0) until_failure = -1;
+      while (next++ < kItems) ++done;
+    });
+    EXPECT_EQ(done, kItems) << "allocation " << failure;
+  }
 }
 
 }  // namespace

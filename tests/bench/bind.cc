@@ -1,7 +1,4 @@
-// The time that a batch takes before it runs: binding its sizes if they are new (which makes kernels and lays out memory), and
-// if they are cached. For the training steps of the shipped networks, and for their inference.
-//
-//   bench_bind [--pairs N] [--threads N] [NAME …]
+// The time that a batch takes before it runs: kUsage says what is measured.
 #include <algorithm>
 #include <cstdio>
 
@@ -15,6 +12,12 @@
 
 namespace graphrun {
 namespace {
+
+constexpr const char* kUsage = R"(bench_bind [--pairs N] [--threads N] [NAME …]
+
+The time that a batch takes before it runs: binding its sizes if they are new (which makes kernels and lays out memory), and if
+they are cached. For the training steps of the shipped networks, and for their inference. NAME: a case, such as tagger_atr.
+)";
 
 struct Network {
   std::string name, graph;
@@ -87,19 +90,20 @@ std::vector<Network> networks() {
   return out;
 }
 
-int run(int count, char** words) {
-  const PairOptions options(count, words);
+void run(const BenchArguments& arguments) {
+  const PairOptions options(arguments);
+  const std::vector<Network> all = networks();
+  std::vector<std::string> names;
+  for (const Network& network : all) names.push_back(network.name);
+  arguments.check_cases(names);
   set_threads(options.threads);
-  for (const Network& network : networks()) {
-    const bool wanted =
-        options.rest.empty() || std::find(options.rest.begin(), options.rest.end(), network.name) != options.rest.end();
-    if (!wanted) continue;
+  for (const Network& network : all) {
+    if (!arguments.chosen(network.name)) continue;
     for (bool train : {true, false}) measure(network, train, std::max(options.pairs, 2));
   }
-  return 0;
 }
 
 }  // namespace
 }  // namespace graphrun
 
-int main(int count, char** words) { return graphrun::run(count, words); }
+int main(int count, char** words) { return graphrun::bench_main("bench_bind", graphrun::kUsage, count, words, graphrun::run); }

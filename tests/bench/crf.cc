@@ -1,8 +1,4 @@
-// The CRF of graphs/crf.pbtxt, compared with the usual loops in PyTorch in the same run: log-likelihood, forward and backward
-// (with gradients of emissions and transitions), and Viterbi.
-//
-//   bench_crf [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
-//             [--product-precision tf32|bfloat16] [--profile] [likelihood|viterbi TIME BATCH LABELS …]
+// The CRF: kUsage says what is measured.
 #include <cstdio>
 #include <cstdlib>
 
@@ -16,6 +12,14 @@
 
 namespace graphrun {
 namespace {
+
+constexpr const char* kUsage =
+    R"(bench_crf [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--peer-name NAME]
+          [--product-precision tf32|bfloat16] [--profile] [likelihood|viterbi TIME BATCH LABELS …]
+
+The CRF of graphs/crf.pbtxt, compared with the usual loops in PyTorch in the same run: log-likelihood, forward and backward (with
+gradients of emissions and transitions), and Viterbi.
+)";
 
 struct Case {
   std::string what;  // likelihood, viterbi
@@ -98,25 +102,25 @@ void measure(const Case& c, Peer& peer, const PairOptions& options) {
   std::fflush(stdout);
 }
 
-int run(int count, char** words) {
-  const PairOptions options(count, words);
-  Peer peer(options);
-  set_threads(options.threads);
+void run(const BenchArguments& arguments) {
+  const PairOptions options(arguments);
   std::vector<Case> cases;
-  const auto number = [&options](std::size_t i) { return std::stoll(options.rest[i]); };
-  for (std::size_t i = 0; i + 4 <= options.rest.size(); i += 4) {
-    cases.push_back({options.rest[i], number(i + 1), number(i + 2), number(i + 3)});
+  for (const auto& [what, sizes] : arguments.groups(4)) {
+    if (what != "likelihood" && what != "viterbi")
+      throw UsageError(fmt::format("there is no case '{}'; there are likelihood, viterbi", what));
+    cases.push_back({what, sizes[0], sizes[1], sizes[2]});
   }
   if (cases.empty()) {
     for (const char* what : {"likelihood", "viterbi"}) {
       for (const std::int64_t labels : {9, 45}) cases.push_back({what, 25, 32, labels});
     }
   }
+  Peer peer(options);
+  set_threads(options.threads);
   for (const Case& c : cases) measure(c, peer, options);
-  return 0;
 }
 
 }  // namespace
 }  // namespace graphrun
 
-int main(int count, char** words) { return graphrun::run(count, words); }
+int main(int count, char** words) { return graphrun::bench_main("bench_crf", graphrun::kUsage, count, words, graphrun::run); }

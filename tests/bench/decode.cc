@@ -1,17 +1,4 @@
-// Generation at the papers' sizes, in words per second: a translator, greedy and with beam search, the student network that
-// translates in browsers, the Transformer, and a language model that samples words; for one sentence and for many at a time,
-// compared with PyTorch's translator in the same run. Weights are random. Output sentences are as long as input sentences, so
-// that both programs generate equally many words.
-//
-//   bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
-//                [--product-precision tf32|bfloat16] [--profile] [--shortlist N] [--vocabulary N] [--searches N] [NAME …]
-//
-// decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's stay
-// float32). decode_student_64_1: Transformer encoder and SSRU decoder at the sizes of Bergamot's tiny11.
-// decode_transformer_64_1: Transformer base, 20 words; its peer is --peer 'python3 …/ctranslate2_peer.py', int8 in both.
-// sample_lstm_64_10: batch 64, each word sampled from the 10 best; 0: from all. --shortlist N: searches N words of the
-// vocabulary, whose size --vocabulary sets (the peer searches all). --searches N: N threads each search for their own part of
-// the batch, as graphrun infer does; CT2_WORKERS=N has CTranslate2 do the same.
+// Generation: kUsage says what is measured.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -25,6 +12,23 @@
 
 namespace graphrun {
 namespace {
+
+constexpr const char* kUsage =
+    R"(bench_decode [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--peer-name NAME]
+             [--product-precision tf32|bfloat16] [--profile] [--shortlist N] [--vocabulary N] [--searches N] [NAME …]
+
+Generation at the papers' sizes, in words per second: a translator, greedy and with beam search, the student network that
+translates in browsers, the Transformer, and a language model that samples words; for one sentence and for many at a time,
+compared with PyTorch's translator in the same run. Weights are random. Output sentences are as long as input sentences, so that
+both programs generate equally many words.
+
+decode_gru_64_10: batch 64, beam 10; decode_gru_64_10_int8: with weights rounded to int8 (PyTorch's stay float32).
+decode_student_64_1: Transformer encoder and SSRU decoder at the sizes of Bergamot's tiny11. decode_transformer_64_1: Transformer
+base, 20 words; its peer is --peer 'python3 …/ctranslate2_peer.py', int8 in both. sample_lstm_64_10: batch 64, each word sampled
+from the 10 best; 0: from all. --shortlist N: searches N words of the vocabulary, whose size --vocabulary sets (the peer searches
+all). --searches N: N threads each search for their own part of the batch, as graphrun infer does; CT2_WORKERS=N has CTranslate2
+do the same.
+)";
 
 constexpr const char *kStudent = "student", *kTransformer = "transformer";
 
@@ -139,7 +143,8 @@ class Decoding {
   Sentences sentences_;
 };
 
-void measure(const Decode& c, Peer& peer, const PairOptions& options) {
+// `name`: the case in the line of results.
+void measure(const Decode& c, const std::string& name, Peer& peer, const PairOptions& options) {
   Profiler profiler;
   Decoding decoding(c, options.target, options.profile ? &profiler : nullptr);
   const bool compares = !c.top_k && !c.is_student();
@@ -156,7 +161,7 @@ void measure(const Decode& c, Peer& peer, const PairOptions& options) {
     times.push_back(other / mine);
   }
   const auto rate = [&](double time) { return static_cast<double>(c.part() * c.searches * c.words) / time * 1e3; };
-  fmt::print("{:<18} {:9.2f} ms, {:7.0f} words/s", c.name(), median(ours), rate(median(ours)));
+  fmt::print("{:<18} {:9.2f} ms, {:7.0f} words/s", name, median(ours), rate(median(ours)));
   if (has_peer) {
     fmt::print("  {} {:9.2f} ms, {:7.0f} words/s, {:.2f} x, by {}", options.peer_name, median(theirs), rate(median(theirs)),
                median(times), peer.said());
@@ -173,12 +178,10 @@ Decode sized(const std::string& cell, std::int64_t batch, std::int64_t beam, Wei
   return {cell, batch, beam, 12, 10000, 620, 1000, weights};
 }
 
-int run(int count, char** words) {
-  PairOptions options(count, words);
-  const std::int64_t shortlist = options.take_number("--shortlist"), vocabulary = options.take_number("--vocabulary"),
-                     searches = std::max<std::int64_t>(1, options.take_number("--searches"));
-  Peer peer(options);
-  set_threads(options.threads);
+void run(const BenchArguments& arguments) {
+  const PairOptions options(arguments);
+  const std::int64_t shortlist = arguments.number("--shortlist", 0), vocabulary = arguments.number("--vocabulary", 0),
+                     searches = std::max<std::int64_t>(1, arguments.number("--searches", 1));
   std::vector<Decode> all;
   for (const std::string cell : {"gru", "atr", kStudent, kTransformer}) {
     for (const std::int64_t batch : {1, 64}) {
@@ -192,17 +195,25 @@ int run(int count, char** words) {
     for (const std::int64_t top_k : {0, 10})
       all.push_back({"lstm", batch, 1, 12, 10000, 650, 650, WeightForm::kFloat32, top_k});
   }
+  std::vector<std::string> names;
+  for (const Decode& c : all) names.push_back(c.name());
+  arguments.check_cases(names);
+  Peer peer(options);
+  set_threads(options.threads);
   for (Decode& c : all) {
+    if (!arguments.chosen(c.name())) continue;
     c.shortlist = shortlist, c.searches = searches;
     if (vocabulary > 0) c.vocabulary = vocabulary;
-    const bool wanted =
-        options.rest.empty() || std::find(options.rest.begin(), options.rest.end(), c.name()) != options.rest.end();
-    if (wanted) measure(c, peer, options);
+    const std::string of_words = (vocabulary > 0 ? fmt::format(" vocabulary {}", vocabulary) : "") +
+                                 (shortlist > 0 ? fmt::format(" shortlist {}", shortlist) : "") +
+                                 (searches > 1 ? fmt::format(" searches {}", searches) : "");
+    measure(c, c.name() + of_words, peer, options);
   }
-  return 0;
 }
 
 }  // namespace
 }  // namespace graphrun
 
-int main(int count, char** words) { return graphrun::run(count, words); }
+int main(int count, char** words) {
+  return graphrun::bench_main("bench_decode", graphrun::kUsage, count, words, graphrun::run);
+}

@@ -1,13 +1,4 @@
-// A recurrent layer, forward and backward, with gradients of every parameter and the input: the ratio of its time to that of
-// its matrix products alone, compared with PyTorch in the same run. --forward: inference only. --int8: inference with weights
-// rounded to int8, in PyTorch too, over float32 products. --ragged: sequences of different lengths, from all steps down to half
-// of them.
-//
-//   bench_layer [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
-//               [--product-precision tf32|bfloat16] [--profile] [--forward | --int8 | --ragged] [--disable-pass NAME] [CELL
-//               TIME BATCH WIDTH HIDDEN …]
-//
-// Each round measures products, layer and peer once. The medians over the rounds are printed.
+// One recurrent layer: kUsage says what is measured.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +14,18 @@
 
 namespace graphrun {
 namespace {
+
+constexpr const char* kUsage =
+    R"(bench_layer [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--peer-name NAME]
+            [--product-precision tf32|bfloat16] [--profile] [--forward | --int8 | --ragged] [--disable-pass NAME]
+            [CELL TIME BATCH WIDTH HIDDEN …]
+
+A recurrent layer, forward and backward, with gradients of every parameter and the input: the ratio of its time to that of its
+matrix products alone, compared with PyTorch in the same run. --forward: inference only. --int8: inference with weights rounded
+to int8, in PyTorch too, over float32 products. --ragged: sequences of different lengths, from all steps down to half of them.
+
+Each round measures products, layer and peer once. The medians over the rounds are printed.
+)";
 
 const std::string kBench = tests::source_folder() + "/tests/bench";
 
@@ -149,32 +152,19 @@ void measure(const Case& c, Peer& peer, const PairOptions& options, const LayerO
   std::fflush(stdout);
 }
 
-int run(int count, char** words) {
-  const PairOptions options(count, words);
+void run(const BenchArguments& arguments) {
+  const PairOptions options(arguments);
   LayerOptions how;
   how.target = options.target;
-  std::vector<std::string> rest;
-  for (std::size_t i = 0; i < options.rest.size(); ++i) {
-    if (options.rest[i] == "--forward") {
-      how.forward = true;
-    } else if (options.rest[i] == "--int8") {
-      how.forward = how.int8 = true;
-      how.target.weights = WeightForm::kInt8;
-    } else if (options.rest[i] == "--ragged") {
-      how.ragged = true;
-    } else if (options.rest[i] == "--disable-pass" && i + 1 < options.rest.size()) {
-      how.disabled_passes.push_back(options.rest[++i]);
-    } else {
-      rest.push_back(options.rest[i]);
-    }
-  }
+  how.int8 = arguments.has("--int8");
+  how.forward = how.int8 || arguments.has("--forward");
+  how.ragged = arguments.has("--ragged");
+  if (how.int8) how.target.weights = WeightForm::kInt8;
+  how.disabled_passes = arguments.all("--disable-pass");
+  std::vector<Case> cases;
+  for (const auto& [cell, sizes] : arguments.groups(5)) cases.push_back({cell, sizes[0], sizes[1], sizes[2], sizes[3]});
   Peer peer(options);
   set_threads(options.threads);
-  std::vector<Case> cases;
-  const auto number = [&rest](std::size_t i) { return std::stoll(rest[i]); };
-  for (std::size_t i = 0; i + 5 <= rest.size(); i += 5) {
-    cases.push_back({rest[i], number(i + 1), number(i + 2), number(i + 3), number(i + 4)});
-  }
   if (!cases.empty()) {
     // Only the named cases.
   } else if (how.forward) {
@@ -190,10 +180,9 @@ int run(int count, char** words) {
     for (const char* cell : {"atr", "lstm"}) cases.push_back({cell, 35, 4, 64, 64});
   }
   for (const Case& c : cases) measure(c, peer, options, how);
-  return 0;
 }
 
 }  // namespace
 }  // namespace graphrun
 
-int main(int count, char** words) { return graphrun::run(count, words); }
+int main(int count, char** words) { return graphrun::bench_main("bench_layer", graphrun::kUsage, count, words, graphrun::run); }

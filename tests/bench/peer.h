@@ -17,6 +17,7 @@
 #include "runtime/execute/profiler.h"
 #include "runtime/tensor/tensor.h"
 #include "runtime/threads/threads.h"
+#include "tests/bench/arguments.h"
 #include "tests/folders.h"
 #include "tools/commands/command_line.h"
 
@@ -36,59 +37,24 @@ inline Tensor random_tensor(const Sizes& sizes, double size) {
   return t;
 }
 
-// --pairs N, --threads N, --device NAME, --product-precision NAME, --peer COMMAND, --peer-name NAME, --profile, and the
-// remaining words.
+// The options that the benchmarks share, those of them that the usage of one has.
 struct PairOptions {
-  PairOptions(int count, char** words) {
-    for (int i = 1; i < count; ++i) {
-      const std::string word = words[i];
-      if (word == "--pairs" && i + 1 < count) {
-        pairs = std::atoi(words[++i]);
-      } else if (word == "--threads" && i + 1 < count) {
-        threads = std::atoi(words[++i]);
-      } else if (word == "--device" && i + 1 < count) {
-        target.device = &or_exit(parse_device, words[++i]);
-      } else if (word == "--product-precision" && i + 1 < count) {
-        products = words[++i];
-        target.products = or_exit(parse_product_precision, products);
-      } else if (word == "--peer" && i + 1 < count) {
-        peer = words[++i];
-      } else if (word == "--peer-name" && i + 1 < count) {
-        peer_name = words[++i];
-      } else if (word == "--profile") {
-        profile = true;
-      } else {
-        rest.push_back(word);
-      }
-    }
+  explicit PairOptions(const BenchArguments& arguments)
+      : pairs(static_cast<int>(arguments.number("--pairs", 7))),
+        threads(static_cast<int>(arguments.number("--threads", graphrun::threads()))),
+        products(arguments.value("--product-precision", "float32")),
+        peer_name(arguments.value("--peer-name", "PyTorch")),
+        peer(arguments.value("--peer", "/usr/bin/python3 " + tests::source_folder() + "/tests/bench/torch_peer.py")),
+        profile(arguments.has("--profile")) {
+    if (arguments.has("--device")) target.device = &parse_device(arguments.value("--device", ""));
+    target.products = parse_product_precision(products);
   }
-  int pairs = 7, threads = graphrun::threads();
+  int pairs, threads;
   Target target;  // of graphrun and the peer
-  std::string products = "float32";
-  std::string peer_name = "PyTorch";  // the name in reports
-  std::string peer = "/usr/bin/python3 " + tests::source_folder() + "/tests/bench/torch_peer.py";
-  bool profile = false;  // also print the time of every node
-  std::vector<std::string> rest;
-
-  // A benchmark's own option, "NAME N", taken out of the rest; 0: it is not there.
-  std::int64_t take_number(const std::string& name) {
-    const auto at = std::find(rest.begin(), rest.end(), name);
-    if (at == rest.end() || at + 1 == rest.end()) return 0;
-    const std::int64_t number = std::atoll((at + 1)->c_str());
-    rest.erase(at, at + 2);
-    return number;
-  }
-
- private:
-  template <class T>
-  static T or_exit(T (*parse)(const std::string&), const std::string& word) {
-    try {
-      return parse(word);
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "{}\n", error.what());
-      std::exit(2);
-    }
-  }
+  std::string products;
+  std::string peer_name;  // the name in reports
+  std::string peer;
+  bool profile;  // also print the time of every node
 };
 
 // Communicates with tests/bench/torch_peer.py, or another program with the same protocol.

@@ -1,9 +1,4 @@
-// A whole training step of the shipped networks at the recipes' sizes: the ratio of its time to that of its matrix products
-// alone, and the memory of a run beyond parameters, gradients and optimizer state; compared with the same network in PyTorch in
-// the same run.
-//
-//   bench_step [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py']
-//              [--product-precision tf32|bfloat16] [--profile] [NAME …]
+// Whole training steps of the shipped networks: kUsage says what is measured.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +12,15 @@
 
 namespace graphrun {
 namespace {
+
+constexpr const char* kUsage =
+    R"(bench_step [--pairs N] [--threads N] [--device NAME] [--peer 'python3 …/torch_peer.py'] [--peer-name NAME]
+           [--product-precision tf32|bfloat16] [--profile] [NAME …]
+
+A whole training step of the shipped networks at the recipes' sizes: the ratio of its time to that of its matrix products
+alone, and the memory of a run beyond parameters, gradients and optimizer state; compared with the same network in PyTorch in
+the same run. NAME: a case, such as ptb_2x650_atr.
+)";
 
 using Args = std::vector<std::pair<std::string, std::string>>;
 
@@ -78,7 +82,7 @@ class TrainingStep {
     return profiler.table();
   }
   const ProductsAlone& products() const { return products_; }
-  double megabytes() const { return static_cast<double>(executable_->arena_bytes() - 4 * gradients_) / 1048576; }
+  double mebibytes() const { return static_cast<double>(executable_->arena_bytes() - 4 * gradients_) / 1048576; }
 
  private:
   // Random numbers in the range that the graph accepts, from a fixed seed.
@@ -114,11 +118,11 @@ void measure(const Step& c, Peer& peer, const PairOptions& options) {
     ours.push_back(mine), floor.push_back(alone), theirs.push_back(other);
     over.push_back(mine / alone), times.push_back(other / mine);
   }
-  fmt::print("{:<18} {:8.2f} ms, {:7.0f} tokens/s  products {:8.2f} ms, over them {:.2f}  {:.1f} MB", c.name, median(ours),
-             static_cast<double>(c.time * c.batch) / median(ours) * 1e3, median(floor), median(over), step.megabytes());
+  fmt::print("{:<18} {:8.2f} ms, {:7.0f} tokens/s  products {:8.2f} ms, over them {:.2f}  {:.1f} MiB", c.name, median(ours),
+             static_cast<double>(c.time * c.batch) / median(ours) * 1e3, median(floor), median(over), step.mebibytes());
   if (has_peer) {
     const double memory = std::strtod(peer.ask("memory").c_str(), nullptr);
-    fmt::print("  {} {:8.2f} ms, {:.2f} x, {:.1f} MB, by {}", options.peer_name, median(theirs), median(times), memory,
+    fmt::print("  {} {:8.2f} ms, {:.2f} x, {:.1f} MiB, by {}", options.peer_name, median(theirs), median(times), memory,
                peer.said());
   }
   fmt::print("{}", peer.missing(options.peer_name, has_peer || c.peer.empty()));
@@ -192,19 +196,20 @@ std::vector<Step> all_steps() {
   return out;
 }
 
-int run(int count, char** words) {
-  const PairOptions options(count, words);
+void run(const BenchArguments& arguments) {
+  const PairOptions options(arguments);
+  const std::vector<Step> steps = all_steps();
+  std::vector<std::string> names;
+  for (const Step& step : steps) names.push_back(step.name);
+  arguments.check_cases(names);
   Peer peer(options);
   set_threads(options.threads);
-  for (const Step& step : all_steps()) {
-    const bool wanted =
-        options.rest.empty() || std::find(options.rest.begin(), options.rest.end(), step.name) != options.rest.end();
-    if (wanted) measure(step, peer, options);
+  for (const Step& step : steps) {
+    if (arguments.chosen(step.name)) measure(step, peer, options);
   }
-  return 0;
 }
 
 }  // namespace
 }  // namespace graphrun
 
-int main(int count, char** words) { return graphrun::run(count, words); }
+int main(int count, char** words) { return graphrun::bench_main("bench_step", graphrun::kUsage, count, words, graphrun::run); }

@@ -15,7 +15,7 @@ Reads commands on stdin, answers each with one line:
   cyton lstm TIME BATCH VOCABULARY HIDDEN DEPTH THREADS
   decode CELL WORDS BATCH BEAM VOCABULARY EMBED HIDDEN THREADS
   time N                                        -> milliseconds of each of N runs
-  memory                                        -> MB at most in one run, beyond what it holds before (parameters, gradients)
+  memory                                        -> MiB at most in one run, beyond what it holds before (parameters, gradients)
 CELL: lstm and gru are nn.LSTM and nn.GRU; atr is a loop: what TORCH_LOOP says, script (so it is where nothing is said), eager or
 compile (torch.compile). With TORCH_REPLAY=1 a run on a GPU is captured once and replayed as a CUDA graph. With
 TORCH_BFLOAT16=model layers' parameters are bfloat16 themselves, instead of being rounded for each product.
@@ -512,7 +512,7 @@ def milliseconds(run) -> float:
     return 1e3 * (time.perf_counter() - begin)
 
 
-def peak_megabytes(run) -> float:
+def peak_mebibytes(run) -> float:
     """The most memory during one run beyond that before it: resident, as Linux counts it, or what PyTorch took of the GPU's."""
 
     def status(field: str) -> int:
@@ -542,7 +542,7 @@ def main() -> None:
     for line in sys.stdin:
         kind, *words = line.split()
         if kind == "memory":
-            print(f"{peak_megabytes(run):.1f}", flush=True)
+            print(f"{peak_mebibytes(run):.1f}", flush=True)
             continue
         if kind == "time":
             print(" ".join(f"{milliseconds(run):.4f}" for _ in range(int(words[0]))), flush=True)

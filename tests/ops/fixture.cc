@@ -5,8 +5,6 @@
 namespace graphrun::tests {
 namespace {
 
-Type type_of(DType dtype) { return dtype == DType::kInt32 ? Type::kInt32 : dtype == DType::kBool ? Type::kBool : Type::kFloat; }
-
 Shape parse_shape(const std::string& text) {
   Shape shape;
   std::string part;

@@ -441,16 +441,16 @@ TEST_F(Runs, FindAllMistakesOfTheFeedsAtOnce) {
   input("lengths", {Dim(kBatch)}, Type::kInt32);
   input("rate", {});
   const std::string text = mistake({{"word", floats({1})}, {"lengths", floats({1})}, {"rate", floats({3})}});
-  EXPECT_THAT(text, HasSubstr("E0620 missing-feed]: input 'words' is not fed: float32[time, 2] expected"));
+  EXPECT_THAT(text, HasSubstr("E0620 missing-feed]: input 'words' is not fed; expected float32[time, 2]"));
   EXPECT_THAT(text, HasSubstr("E0621 unknown-feed]: there is no input 'word'"));
   EXPECT_THAT(text, HasSubstr("did you mean 'words'"));
-  EXPECT_THAT(text, HasSubstr("E0622 feed-type]: input 'lengths' is fed float32, int32 expected"));
-  EXPECT_THAT(text, HasSubstr("E0623 feed-shape]: input 'rate' is fed the sizes [3], [] expected"));
+  EXPECT_THAT(text, HasSubstr("E0622 feed-type]: input 'lengths' is fed float32; expected int32"));
+  EXPECT_THAT(text, HasSubstr("E0623 feed-shape]: input 'rate' is fed the sizes [3]; expected a scalar"));
 }
 
 TEST_F(Runs, CheckSizesThatAreNumbers) {
   output(b_.op("t_twist", {input("x", {Dim(kBatch), Dim(3)})}));
-  EXPECT_THAT(mistake({{"x", floats({2, 4})}}), HasSubstr("input 'x' is fed the sizes [2, 4], [batch, 3] expected"));
+  EXPECT_THAT(mistake({{"x", floats({2, 4})}}), HasSubstr("input 'x' is fed the sizes [2, 4]; expected [batch, 3]"));
 }
 
 TEST_F(Runs, AskForEverySizeToBeTold) {

@@ -34,12 +34,12 @@ TEST_F(DataCommand, ShowsCountsAndABatch) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out,
             "valid: pairs.tsv\n"
-            "3 examples, 1 without anything in them left out\n"
+            "3 examples, 1 empty one left out\n"
             "field         entries    unknown   longest  too long  vocabulary\n"
             "german              5     0.00 %         2         0           6\n"
             "english            11    18.18 %         6         0           4\n"
             "letters            15     0.00 %         2         0          12\n"
-            "label               3     closed         1         0           2\n"
+            "label               3          –         1         0           2\n"
             "\n"
             "batch 1 of 1: 3 rows, 5 tokens, 16.7 % padding\n"
             "\n"
@@ -77,7 +77,7 @@ TEST_F(DataCommand, ShowsCountsAndABatch) {
 TEST_F(DataCommand, TrainingLeavesOutWhatIsTooLong) {
   const Ran ran = graphrun({"data", "pairs.pbtxt", "--rows", "1", "--steps", "1", "--set", "data.batch.tokens=1"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("2 examples, 1 without anything in them left out, 1 too long and left out\n"),
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("2 examples, 1 empty one left out, 1 too long and left out\n"),
                              HasSubstr("1 longer than batch.tokens, each in a batch of its own\n"),
                              HasSubstr("batch 1 of 2 in epoch 1: 1 rows"), HasSubstr("… 3 more")));
 }

@@ -168,6 +168,29 @@ TEST_F(GraphDump, PrintsEveryGeneratedKernel) {
   refuses({"--stage", "kernels", "--format", "svg"}, "--stage=kernels prints text");
 }
 
+// Two products of one equation, at different columns, are below one line.
+TEST_F(GraphDump, PrintsAnEquationOnce) {
+  const Ran ran = run("graph-dump", {"graphs/cells/gru.pbtxt", "--set", "input=3", "--set", "hidden=4", "--stage", "kernels",
+                                     "--size", "batch=2"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  std::istringstream lines(ran.out);
+  int equations = 0;
+  for (std::string line, before; std::getline(lines, line); before = line) {
+    if (line.find("// ") == std::string::npos || line.find("gru.pbtxt") == std::string::npos) continue;
+    EXPECT_NE(line, before);
+    ++equations;
+  }
+  EXPECT_GT(equations, 2);
+}
+
+TEST_F(GraphDump, PrintsTheGradientIfThereIsOne) {
+  const Ran ran = dump({"--minimize", "loss"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, dump({"--minimize", "loss", "--stage", "differentiated"}).out);
+  EXPECT_NE(ran.out, dump({"--minimize", "loss", "--stage", "checked"}).out);
+  EXPECT_EQ(dump({}).out, dump({"--stage", "checked"}).out);
+}
+
 // Memory that a stack lends to other values before it gets its own is no result.
 TEST_F(GraphDump, PrintsEachResultOfALoopOnce) {
   for (const char* cell : {"atr", "gru", "lstm", "sru", "ran"}) {

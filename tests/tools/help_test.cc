@@ -93,6 +93,27 @@ TEST(Help, PrintsAFieldOfAJobByItsPathOrName) {
   EXPECT_THAT(printed(run_help, {"learning-rate"}), HasSubstr("\n  train.optimizer.adam.learning_rate\n"));
 }
 
+// A field's own comment comes first; a comment above it is a sentence of its own.
+TEST(Help, JoinsCommentsAsSentences) {
+  const auto plain = [](const std::string& text) { return std::regex_replace(text, std::regex("\\s+"), " "); };
+  EXPECT_EQ(plain(job_fields("train.updates")), "updates: whole number updates of the parameters; 0: no limit ");
+  EXPECT_EQ(plain(job_fields("train.epochs")),
+            "epochs: whole number passes over the training data; 0: no limit. A run ends after `epochs`, `updates` or `hours`, "
+            "whichever of those given comes first. ");
+  EXPECT_THAT(plain(job_fields("train.clip")), StartsWith("clip { the largest gradient"));
+}
+
+TEST(Help, LeadsFromWordsOfTheLanguageToIt) {
+  EXPECT_THAT(printed(run_help, {"scan"}), StartsWith("`scan { … }` is a part of a graph: see `graphrun help language`"));
+  try {
+    run_help({"repeat"});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("see `graphrun help language`"));
+  }
+  EXPECT_THAT(topic_text("glossary"), AllOf(StartsWith("## Glossary\n"), HasSubstr("| arena |")));
+}
+
 TEST(Help, PrintsEveryTopicFromThePagesBesideTheGraphs) {
   const std::string list = printed(run_help, {});
   for (const Topic& topic : topics()) {

@@ -184,6 +184,12 @@ TEST(Lines, ADescriptorAnswersAsSoonAsALineIsThere) {
 
 TEST(Utf8, CodePointsAndSpaces) {
   EXPECT_THAT(code_points("a好é😀"), ElementsAre("a", "好", "é", "😀"));
+  EXPECT_EQ(count_code_points("a好é😀"), 4u);
+  EXPECT_EQ(first_code_points("a好é😀", 2), "a好");
+  EXPECT_EQ(first_code_points("a好", 9), "a好");
+  EXPECT_EQ(within_bytes("a好é", 3), "a");
+  EXPECT_EQ(within_bytes("a好é", 4), "a好");
+  EXPECT_EQ(within_bytes("a好é", 99), "a好é");
   EXPECT_TRUE(is_space(" "));
   EXPECT_TRUE(is_space("\t"));
   EXPECT_TRUE(is_space("\u3000"));

@@ -117,9 +117,9 @@ TEST_F(Run, TellsWhatIsWrongWithWhatItIsGiven) {
   expect("x=[[1, 2], [3]]", "[1] has 1 element, the first one at its depth 2");
   expect("x=[[1, 2], 3]", "found 3 at [1], where other rows have a list");
   expect("x=[[1, \"two\"]]", "\"two\" at [0, 1] is not a number");
-  expect("x=[[1, 2]", "found the end at character 8 of [[1, 2], expected numbers as JSON");
-  expect("x=[1, 2]", "input 'x' is fed the sizes [2], [batch, 2] expected");
-  expect("x=[[1, 2, 3]]", "input 'x' is fed the sizes [1, 3], [batch, 2] expected");
+  expect("x=[[1, 2]", "found the end at character 8 of '[[1, 2]'; expected numbers as JSON");
+  expect("x=[1, 2]", "input 'x' is fed the sizes [2]; expected [batch, 2]");
+  expect("x=[[1, 2, 3]]", "input 'x' is fed the sizes [1, 3]; expected [batch, 2]");
   expect("x=@bad.txt", "bad.txt:2:3: error[E0655 bad-numbers]: --feed x: 'two' is no number");
   expect("x=@bad.json", "bad.json:3:6: error[E0655 bad-numbers]");
   expect("x=@no.json", "the object has no 'x'");
@@ -129,10 +129,10 @@ TEST_F(Run, TellsWhatIsWrongWithWhatItIsGiven) {
   expect("x=" + std::string(100000, '['), "expected numbers as JSON");
   const Ran none = graphrun({"run", "g.pbtxt"});
   EXPECT_EQ(none.code, 4);
-  EXPECT_THAT(none.err, testing::AllOf(HasSubstr("input 'x' is not fed: FLOAT[batch, 2] expected"),
+  EXPECT_THAT(none.err, testing::AllOf(HasSubstr("input 'x' is not fed; expected FLOAT[batch, 2]"),
                                        HasSubstr("--feed \"x=[[0, 0], [0, 0]]\""),
-                                       HasSubstr("input 'words' is not fed: INT32[time, batch]"),
-                                       HasSubstr("input 'on' is not fed: BOOL[batch]")));
+                                       HasSubstr("input 'words' is not fed; expected INT32[time, batch]"),
+                                       HasSubstr("input 'on' is not fed; expected BOOL[batch]")));
   const Ran range = graphrun({"run", "g.pbtxt", "--fetch", "n", "--feed", "words=[[7]]"});
   EXPECT_THAT(range.err, HasSubstr("input 'words' holds 7 at [0, 0], expected from 0 to 4"));
   const Ran whole = graphrun({"run", "g.pbtxt", "--fetch", "n", "--feed", "words=[[0.5]]"});

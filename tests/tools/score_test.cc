@@ -188,8 +188,9 @@ TEST_F(Score, TellsWhatIsWrong) {
   expect({"links", "gold", "--metric", "aer"}, 4,
          "links:1:1: error[E0658 bad-alignment]: '1_1' is no link; expected SOURCE-TARGET");
   expect({"gold", "links", "--metric", "aer"}, 4,
-         "'0-0' is no link; expected SOURCE-TARGET or SOURCEpTARGET, with places of words from 1");
-  expect({"links", "gold", "--metric", "saer"}, 4, "'0-0' is no weight");
+         "'0-0' is no link; expected SOURCE-TARGET or SOURCEpTARGET, word positions counted from 1");
+  expect({"links", "gold", "--metric", "saer"}, 4,
+         "'0-0' is no weight; expected non-negative numbers separated by commas, one list for each target word");
 }
 
 TEST(Tokenize, SubstitutionsRunFromLeftToRight) {

@@ -258,7 +258,8 @@ TEST_F(Generate, NamesWhatIsWrongWithAShortlist) {
   ASSERT_EQ(graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
   EXPECT_THAT(graphrun({"shortlist", "model", "-o", "no/such/folder"}).err, HasSubstr("E0502"));
   EXPECT_THAT(graphrun({"shortlist", "model", "--mode", "nowhere"}).err, HasSubstr("E0425"));
-  EXPECT_THAT(graphrun({"shortlist", "model", "--mode", "look"}).err, HasSubstr("has no `align`"));
+  const std::string look = graphrun({"shortlist", "model", "--mode", "look"}).err;
+  EXPECT_THAT(look, AllOf(HasSubstr("job.pbtxt:"), HasSubstr("has no `align`")));
   EXPECT_EQ(graphrun({"shortlist", "nowhere", "--best", "0"}).code, 2);
 }
 

@@ -82,8 +82,19 @@ TEST(Writers, NumbersOfRowsAndMatrices) {
   EXPECT_THAT(message_of([&] {
                 texts(two_rows(), matrix, WriteAs::kMatrix, nullptr, {{2, 1}, {2, 4}});
               }),
-              HasSubstr("float32[2, 3, 2], but an example has 4 steps on axis 1"));
+              HasSubstr("FLOAT[2, 3, 2], but an example has 4 steps on axis 1"));
   EXPECT_THAT(message_of([&] { texts(two_rows(), worth, WriteAs::kMatrix, nullptr); }), HasSubstr("E0417"));
+}
+
+// The same digits as in text; number_json's words for what is not finite.
+TEST(Writers, NumbersInJson) {
+  const Tensor from = Tensor::of<float>({2}, {0.11985965f, -std::numeric_limits<float>::infinity()});
+  const std::vector<std::string> lines = record_texts(two_rows(), from, WriteAs::kNumbers, nullptr, {}, true);
+  EXPECT_EQ(lines, (std::vector<std::string>{"{\"values\":0.11985965}\n", "{\"values\":[]}\n", "{\"values\":\"-inf\"}\n"}));
+  const Tensor rows = Tensor::of<float>({2, 2}, {1, 0.1f, 1e-9f, 0});
+  EXPECT_EQ(record_texts(two_rows(), rows, WriteAs::kNumbers, nullptr, {}, true)[0], "{\"values\":[1.0,1e-09]}\n");
+  const Tensor integers = Tensor::of<int>({2}, {7, -1});
+  EXPECT_EQ(record_texts(two_rows(), integers, WriteAs::kNumbers, nullptr, {}, true)[2], "{\"values\":-1}\n");
 }
 
 TEST(Writers, OnlyEmptyLines) {
@@ -101,7 +112,7 @@ TEST(Writers, WhatDoesNotFit) {
   EXPECT_THAT(message_of([] {
                 texts(two_rows(), Tensor::of<float>({2, 2}, {0, 1, 0, 0}), WriteAs::kText, &labels());
               }),
-              HasSubstr("float32[2, 2]"));
+              HasSubstr("FLOAT[2, 2]"));
   EXPECT_THAT(message_of([] {
                 texts(two_rows(), Tensor::of<int>({1, 2}, {0, 1}), WriteAs::kText, &labels());
               }),
@@ -129,6 +140,16 @@ TEST(JsonLines, KnowTheirOwnKeys) {
   const auto fetched = nlohmann::json::parse(json_line(std::vector<Made>{made, made}, labels()));
   EXPECT_EQ(fetched["text"], object["text"]);
   for (const char* name : {"fetched.text", "fetched.alternatives", "logits"}) EXPECT_EQ(fetched[name].size(), 2u) << name;
+}
+
+TEST(JsonLines, HaveTheDigitsOfAFloat) {
+  Made made;
+  made.words = {"B"}, made.units = {"b"};
+  made.alignment = Alignment{{{0.1f}}};
+  made.whole["mask"] = Fetched{{2}, {0.7f, -std::numeric_limits<float>::infinity()}};
+  const std::string line = json_line(std::vector<Made>{made}, labels());
+  EXPECT_THAT(line, HasSubstr("\"alignment\":[[0.1]]"));
+  EXPECT_THAT(line, HasSubstr("\"mask\":[0.7,\"-inf\"]"));
 }
 
 TEST(FirstOfAxis, KeepsTheFirstPositions) {

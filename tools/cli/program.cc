@@ -130,6 +130,18 @@ int guarded(std::string_view program, const std::function<ExitCode()>& body, std
   }
 }
 
+// "--beam takes a whole number, found 'two'", if the option holds one.
+static std::string wrong_value(const po::invalid_option_value& error, const po::options_description& options) {
+  const po::option_description* const option = options.find_nothrow(error.get_option_name().substr(2), false);
+  const auto* const typed = option == nullptr ? nullptr : dynamic_cast<const po::typed_value_base*>(option->semantic().get());
+  const std::string text = error.what();  // "the argument ('two') for option '--beam' is invalid"
+  const std::size_t begin = text.find("('"), end = text.find("')");
+  if (typed == nullptr || begin == std::string::npos || end == std::string::npos) return text;
+  const bool real = typed->value_type() == typeid(double);
+  return error.get_option_name() + " takes a " + (real ? "" : "whole ") + "number, found '" +
+         text.substr(begin + 2, end - begin - 2) + "'";
+}
+
 po::variables_map parse_options(const std::vector<std::string>& arguments, const po::options_description& options,
                                 const po::positional_options_description& positional, const OptionHint& hint) {
   namespace style = po::command_line_style;
@@ -150,6 +162,8 @@ po::variables_map parse_options(const std::vector<std::string>& arguments, const
     std::string near = hint ? hint(name) : "";
     if (near.empty()) near = near_option(name, options, positional);
     throw UsageError(std::string(error.what()) + (near.empty() ? near : "; " + near));
+  } catch (const po::invalid_option_value& error) {
+    throw UsageError(wrong_value(error, options));
   } catch (const po::too_many_positional_options_error&) {
     const auto most = positional.max_total_count();
     throw UsageError("the command takes " + std::to_string(most) + (most == 1 ? " name" : " names") +

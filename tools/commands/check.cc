@@ -1,4 +1,4 @@
-// graphrun check FILE: all mistakes of a graph or a job at once.
+// graphrun check FILE: the mistakes of a graph or a job.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -13,7 +13,9 @@ ExitCode run_check(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun check FILE [option ...]";
   line.about =
-      "Reads a graph or a job and everything that it names, and reports every mistake. If there is none, prints a summary.\n"
+      "Reads a graph or a job and everything that it names. Reports mistakes with line and column, stage by stage: those of\n"
+      "the text first, then of names, then of types and shapes; an equation that reads a wrong value is checked once that\n"
+      "value is right. If there is none, prints a summary.\n"
       "For a job that trains, it also reads the data, the word vectors and the models that initialize parameters.";
   line.words = {{"FILE"}};
   line.groups.push_back(set_option());

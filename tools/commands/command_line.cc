@@ -19,6 +19,29 @@ namespace {
 
 constexpr unsigned kColumns = 100;  // width of help
 
+constexpr const char* kTooMany = "one too many";  // no option that a user can write
+
+// "'check' takes one FILE": the words of a command that takes a fixed number.
+std::string words_of_usage(const CommandLine& line) {
+  std::istringstream usage(line.usage);
+  std::string command;
+  usage >> command;
+  if (command == "graphrun") usage >> command;
+  std::vector<std::string> names;
+  for (const CommandLine::Word& word : line.words) names.push_back(word.name);
+  if (names.empty()) return fmt::format("'{}' takes options only", command);
+  return fmt::format("'{}' takes {}{}", command, names.size() == 1 ? "one " : "", fmt::join(names, " and "));
+}
+
+int parse_threads(const std::string& text) {
+  int number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end)
+    throw UsageError(fmt::format("--threads takes a whole number from 1, found '{}'", text));
+  return number;
+}
+
 void print_help(const CommandLine& line) {
   std::ostringstream text;
   text << "usage: " << line.usage << "\n\n" << line.about << "\n";
@@ -48,7 +71,7 @@ std::string set_instead(const std::string& name, const Arguments& arguments) {
 po::options_description general_options() {
   po::options_description group("general", kColumns);
   group.add_options()("help,h", "print this and exit")("quiet,q", "print only errors and warnings")(
-      "threads", po::value<int>()->value_name("N"), "the number of threads; default: the number of cores");
+      "threads", po::value<std::string>()->value_name("N"), "the number of threads; default: the number of cores");
   return group;
 }
 
@@ -66,6 +89,7 @@ std::optional<po::variables_map> parse(const CommandLine& line, const Arguments&
   for (const po::options_description& group : line.groups) all.add(group);
   all.add(general_options());
   po::positional_options_description positions;
+  bool several = false;
   for (const CommandLine::Word& word : line.words) {
     if (word.many) {
       all.add_options()(word.name.c_str(), po::value<std::vector<std::string>>());
@@ -73,6 +97,11 @@ std::optional<po::variables_map> parse(const CommandLine& line, const Arguments&
       all.add_options()(word.name.c_str(), po::value<std::string>());
     }
     positions.add(word.name.c_str(), word.many ? -1 : 1);
+    several = several || word.many;
+  }
+  if (!several) {  // takes what is too much
+    all.add_options()(kTooMany, po::value<std::vector<std::string>>());
+    positions.add(kTooMany, -1);
   }
   // The hint for a field of the job that is used as an option.
   const bool sets_fields = std::any_of(line.words.begin(), line.words.end(),
@@ -85,10 +114,13 @@ std::optional<po::variables_map> parse(const CommandLine& line, const Arguments&
     print_help(line);
     return std::nullopt;
   }
+  if (options.count(kTooMany) != 0)
+    throw UsageError(
+        fmt::format("{}; '{}' is one too many", words_of_usage(line), options[kTooMany].as<std::vector<std::string>>()[0]));
   for (const CommandLine::Word& word : line.words) {
     if (word.needed && options.count(word.name) == 0) throw UsageError(fmt::format("{} is missing: {}", word.name, line.usage));
   }
-  set_threads(options.count("threads") != 0 ? options["threads"].as<int>() : threads());
+  set_threads(options.count("threads") != 0 ? parse_threads(options["threads"].as<std::string>()) : threads());
   return options;
 }
 

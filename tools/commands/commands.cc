@@ -18,7 +18,7 @@ const std::vector<Command>& commands() {
       {"run", "runs a graph once on given numbers", run_run},
       {"plot", "draws the curves of training runs", run_plot},
       {"average", "averages several trained models", run_average},
-      {"check", "reports every mistake in a graph or a job", run_check},
+      {"check", "reports mistakes in a graph or a job, with line and column", run_check},
       {"data", "shows a batch of a job's data as the graph receives it", run_data},
       {"gradcheck", "compares derived gradients with finite differences", run_gradcheck},
       {"help", "explains commands, operators, topics, fields of jobs and messages", run_help},

@@ -7,6 +7,7 @@
 #include "compiler/frontend/installation.h"
 #include "compiler/ir/foreign_names.h"
 #include "compiler/ir/op.h"
+#include "graphs/graph.pb.h"
 #include "tools/commands/command_line.h"
 #include "tools/help/gradient_rules.h"
 #include "tools/help/op_reference.h"
@@ -37,12 +38,21 @@ std::string graph_of(const std::string& name) {
   return fmt::format("graphrun comes with {}: `graphrun help networks` lists what is there", fmt::join(found, ", "));
 }
 
+// Where the language's `scan { … }`, `repeat { … }` and the like are described; "" if graphs have no such part.
+std::string part_of_graphs(const std::string& name) {
+  const auto* const field = Graph::descriptor()->FindFieldByName(name);
+  if (field == nullptr) return "";
+  const bool braces = field->message_type() != nullptr;
+  return fmt::format("`{}{}` is a part of a graph: see `graphrun help language`", name, braces ? " { … }" : ": \"…\"");
+}
+
 [[noreturn]] void unknown_topic(const std::string& name) {
   std::vector<std::string> known = command_names();
   for (std::string& other : op_names()) known.push_back(std::move(other));
   for (const Topic& topic : topics()) known.push_back(topic.name);
   for (std::string& field : job_field_names()) known.push_back(std::move(field));
-  std::string near = ir::here_op_is(name);
+  std::string near = part_of_graphs(name);
+  if (near.empty()) near = ir::here_op_is(name);
   if (near.empty()) near = graph_of(name.substr(0, name.find_last_not_of('/') + 1));
   if (near.empty()) near = did_you_mean(name, known);
   throw UsageError(
@@ -105,7 +115,11 @@ ExitCode run_help(const Arguments& arguments) {
     return ExitCode::kDone;
   }
   if (command != nullptr) command->run({"--help"});
-  if (op != nullptr) fmt::print("{}{}", command != nullptr ? "\n" : "", op_reference(*op));
+  if (op != nullptr) {
+    const std::string part = op->internal ? part_of_graphs(name) : "";
+    fmt::print("{}{}{}", command != nullptr ? "\n" : "", part.empty() ? "" : part + ". The operator that implements it:\n\n",
+               op_reference(*op));
+  }
   if (!is_topic(name)) return ExitCode::kDone;
   if (command != nullptr || op != nullptr) fmt::print("\n");
   fmt::print("{}", name == "ops" ? op_list() : name == "job" ? job_fields(path) : topic_text(name));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/execute/executable.h"
+#include "runtime/execute/feeds.h"
 #include "runtime/tensor/safetensors.h"
 #include "tools/commands/command_line.h"
 #include "tools/given/given_feed.h"
@@ -27,10 +28,7 @@ Parameters parameters_at(const std::string& path) {
 }
 
 // FLOAT[batch, 3], as graphs write it.
-std::string type_text(const FeedSpec& spec) {
-  const char* type = spec.dtype == DType::kInt32 ? "INT32" : spec.dtype == DType::kBool ? "BOOL" : "FLOAT";
-  return type + str(spec.shape);
-}
+std::string type_text(const FeedSpec& spec) { return std::string(name_of(type_of(spec.dtype))) + str(spec.shape); }
 
 // Numbers for an example: zeros, where unknown sizes are 2.
 std::string example_of(const FeedSpec& spec, std::size_t axis = 0) {
@@ -43,7 +41,34 @@ std::string example_of(const FeedSpec& spec, std::size_t axis = 0) {
   return out + "]";
 }
 
-Feeds read_feeds(const std::vector<std::string>& texts, const ir::Graph& graph, const Program& program) {
+std::string example_note(const FeedSpec& spec) {
+  return fmt::format("help: --feed \"{0}={1}\", or --feed {0}=@FILE", spec.name, example_of(spec));
+}
+
+bool names_state(const ir::Graph& graph, const std::string& name) {
+  return std::any_of(graph.variables.begin(), graph.variables.end(), [&](const ir::Variable& v) {
+    return v.kind == ir::Variable::Kind::kState && graph.value(v.value).name == name;
+  });
+}
+
+// The outputs of the graph that need none of these inputs.
+std::vector<std::string> outputs_without(const std::vector<std::string>& inputs, const ir::Graph& graph) {
+  std::vector<std::string> outputs;
+  for (const ir::Output& output : graph.outputs) {
+    CompileOptions only;
+    only.fetches = {output.name};
+    const Program program = compile(graph, only);
+    const bool needs = std::any_of(program.feeds.begin(), program.feeds.end(), [&](const FeedSpec& spec) {
+      return std::find(inputs.begin(), inputs.end(), spec.name) != inputs.end();
+    });
+    if (!needs) outputs.push_back(output.name);
+  }
+  return outputs;
+}
+
+// `all`: whether every output is fetched.
+Feeds read_feeds(const std::vector<std::string>& texts, const ir::Graph& graph, const Program& program, bool all,
+                 std::vector<Diagnostic>& warnings) {
   Feeds feeds;
   std::vector<Diagnostic> mistakes;
   std::vector<std::string> inputs;
@@ -53,10 +78,23 @@ Feeds read_feeds(const std::vector<std::string>& texts, const ir::Graph& graph, 
     const auto spec =
         std::find_if(program.feeds.begin(), program.feeds.end(), [&](const FeedSpec& s) { return s.name == given.name; });
     if (spec != program.feeds.end()) {
-      if (!feeds.emplace(given.name, read_given_feed(given, *spec)).second)
-        throw UsageError(fmt::format("--feed {} is given twice", given.name));
+      const auto [feed, fresh] = feeds.emplace(given.name, read_given_feed(given, *spec));
+      if (!fresh) throw UsageError(fmt::format("--feed {} is given twice", given.name));
+      if (feed->second.sizes().size() != spec->shape.size())
+        mistakes.push_back(
+            {Severity::kError, "E0623 feed-shape", {}, wrong_rank(*spec, feed->second.sizes()), {example_note(*spec)}});
     } else if (std::find(inputs.begin(), inputs.end(), given.name) != inputs.end()) {
-      fmt::print(stderr, "nothing that is fetched needs the input '{}'\n", given.name);
+      warnings.push_back({Severity::kWarning,
+                          "E0621 unknown-feed",
+                          {},
+                          fmt::format("nothing that is fetched needs the input '{}'", given.name),
+                          {}});
+    } else if (names_state(graph, given.name)) {
+      mistakes.push_back({Severity::kError,
+                          "E0621 unknown-feed",
+                          {},
+                          fmt::format("'{}' is a state, not an input; `graphrun run` starts it at zeros", given.name),
+                          {}});
     } else {
       const std::string near = did_you_mean(given.name, inputs);
       mistakes.push_back({Severity::kError,
@@ -66,13 +104,22 @@ Feeds read_feeds(const std::vector<std::string>& texts, const ir::Graph& graph, 
                           {near.empty() ? fmt::format("help: the graph has: {}", fmt::join(inputs, ", ")) : "help: " + near}});
     }
   }
+  std::vector<std::string> missing;
   for (const FeedSpec& spec : program.feeds) {
     if (feeds.count(spec.name) != 0) continue;
+    missing.push_back(spec.name);
     mistakes.push_back({Severity::kError,
                         "E0620 missing-feed",
                         {},
-                        fmt::format("input '{}' is not fed: {} expected", spec.name, type_text(spec)),
-                        {fmt::format("help: --feed \"{0}={1}\", or --feed {0}=@FILE", spec.name, example_of(spec))}});
+                        fmt::format("input '{}' is not fed; expected {}", spec.name, type_text(spec)),
+                        {example_note(spec)}});
+  }
+  if (!missing.empty() && missing.size() == mistakes.size() && all && graph.outputs.size() > 1) {
+    const std::vector<std::string> others = outputs_without(missing, graph);
+    if (!others.empty()) {
+      mistakes.back().notes.push_back(fmt::format("help: or fetch only outputs that do not need {}: --fetch {}",
+                                                  missing.size() == 1 ? "it" : "these inputs", fmt::join(others, " --fetch ")));
+    }
   }
   if (!mistakes.empty()) throw UserError(ExitCode::kBadData, std::move(mistakes));
   return feeds;
@@ -136,11 +183,15 @@ ExitCode run_run(const Arguments& arguments) {
     request.training = false;
     graph = load_graph_alone(request, "graphrun run");
   }
-  if (!parameters.empty() && seed) throw UsageError("--seed draws parameters, which --parameters gives");
+  if (!parameters.empty() && seed)
+    throw UsageError("--seed and --parameters exclude each other: one draws the parameters, the other reads them");
   CompileOptions compile_options;
   compile_options.fetches = option<std::vector<std::string>>(*options, "fetch");
   Program program = compile(graph, compile_options);
-  const Feeds feeds = read_feeds(option<std::vector<std::string>>(*options, "feed"), graph, program);
+  std::vector<Diagnostic> warnings;
+  const Feeds feeds =
+      read_feeds(option<std::vector<std::string>>(*options, "feed"), graph, program, compile_options.fetches.empty(), warnings);
+  if (!warnings.empty()) fmt::print(stderr, "{}\n", render(warnings, color_on_stderr()));
 
   const auto variables = std::make_shared<Variables>();
   constexpr std::uint64_t kSeed = 1;

@@ -50,9 +50,13 @@ ExitCode run_shortlist(const Arguments& arguments) {
   const std::string table = counts.text(network.vocabularies.at(source), network.vocabularies.at(mode.field), best);
   if (table.empty()) {
     throw UserError(
-        ExitCode::kBadData, "E0671 bad-lexicon",
-        fmt::format("no pairs of words: the attention gives no word of the input a weight of {:g} or more", kLeastWeight),
-        {"help: train the model for longer, or give other text with --data"});
+        ExitCode::kBadData,
+        {Diagnostic{
+            Severity::kError,
+            "E0671 bad-lexicon",
+            mode.generate->place("align.from"),
+            fmt::format("no pairs of words: the attention gives no word of the input a weight of {:g} or more", kLeastWeight),
+            {"help: train the model for longer, or give other text with --data"}}});
   }
   if (file) {
     file->write(output.ends_with(".gz") ? gzip(table) : table);

@@ -80,8 +80,8 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
       "train one run per seed, in DIR/seed-N; print a table with mean and deviation, also to DIR/seeds.json")(
       "tensorboard", "also write metrics as TensorBoard event files, in DIR/tensorboard")(
       "profile", po::value<std::string>()->value_name("FILE"),
-      "measure the time of every node of the training step: write a trace for chrome://tracing or Perfetto to FILE, and a "
-      "table to stderr")(
+      "measure the time of every node of the training step: write a trace for chrome://tracing or Perfetto to FILE, and "
+      "the nodes that take the most time to stderr")(
       "try", po::value<std::string>()->value_name("N"),
       "make N updates and one validation, print the time and memory that the whole run needs, and write no files; "
       "needs no --out")("dump-job", "print the job with the values of --set and all defaults; needs no --out")(

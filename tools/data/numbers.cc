@@ -13,6 +13,7 @@
 #include "tools/data/json_lines.h"
 #include "tools/json/json.h"
 #include "tools/text/text.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {
@@ -30,9 +31,7 @@ std::string_view without_blanks(std::string_view text) {
 
 std::string quoted(std::string_view text) {
   if (text.size() <= kMostQuoted) return fmt::format("'{}'", text);
-  std::size_t end = kMostQuoted;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // do not split a code point
-  return fmt::format("'{}…'", text.substr(0, end));
+  return fmt::format("'{}…'", within_bytes(text, kMostQuoted));
 }
 
 // The position of a text in the record.

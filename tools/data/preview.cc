@@ -78,7 +78,7 @@ std::string describe_set(const DataSpec& data, const Dataset& set, const Vocabul
   std::string text;
   if (data.format != Format::kStream) {
     text += counted(set.size(), "example");
-    if (set.blank() > 0) text += fmt::format(", {} without anything in them left out", set.blank());
+    if (set.blank() > 0) text += fmt::format(", {} empty {} left out", set.blank(), set.blank() == 1 ? "one" : "ones");
     if (set.dropped() > 0) text += fmt::format(", {} too long and left out", set.dropped());
     text += set.on_disk() ? ", on disk\n" : "\n";
   }
@@ -107,7 +107,7 @@ std::string describe_set(const DataSpec& data, const Dataset& set, const Vocabul
     const double unknown =
         counts.entries == 0 ? 0 : 100.0 * static_cast<double>(counts.unknown) / static_cast<double>(counts.entries);
     text += fmt::format("{:<{}}  {:>12}  {:>9}  {:>8}  {:>8}  {:>{}}\n", data.fields[i].name, width, counts.entries,
-                        vocabulary.closed() ? "closed" : fmt::format("{:.2f} %", unknown), counts.longest, counts.too_long,
+                        vocabulary.closed() ? "–" : fmt::format("{:.2f} %", unknown), counts.longest, counts.too_long,
                         vocabulary.size(), last_width);
   }
   return text;

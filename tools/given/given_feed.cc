@@ -13,6 +13,7 @@
 #include "runtime/tensor/safetensors.h"
 #include "tools/cli/program.h"
 #include "tools/json/json.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {
@@ -32,11 +33,12 @@ constexpr std::size_t kMostShown = 24;  // bytes of a quoted value
   throw UserError(ExitCode::kBadData, {std::move(d)});
 }
 
-std::string shown(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "…";
-  return text;
+std::string shortened(const std::string& text) {
+  const std::string_view begin = within_bytes(text, kMostShown);
+  return std::string(begin) + (begin.size() < text.size() ? "…" : "");
 }
+
+std::string shown(const Json& value) { return shortened(value.dump(-1, ' ', false, Json::error_handler_t::replace)); }
 
 // "[1, 0]" of the indices so far.
 std::string place_of(const std::vector<std::size_t>& place) { return fmt::format("[{}]", fmt::join(place, ", ")); }
@@ -154,8 +156,8 @@ Json parse_json(const GivenFeed& given, const std::string& text) {
     const Location where = place(at);
     const std::string found = at >= text.size() ? "the end" : fmt::format("'{}'", text.substr(at, 1));
     bad(given, where,
-        fmt::format("found {}{}, expected numbers as JSON", found,
-                    given.file.empty() ? fmt::format(" at character {} of {}", at + 1, text) : ""),
+        fmt::format("found {}{}; expected numbers as JSON", found,
+                    given.file.empty() ? fmt::format(" at character {} of '{}'", at + 1, shortened(text)) : ""),
         "a matrix is [[1, 2], [3, 4]], a scalar 0.5; @FILE reads a file");
   }
 }

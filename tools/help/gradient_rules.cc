@@ -13,6 +13,7 @@
 #include "compiler/ir/builder.h"
 #include "compiler/ir/operand.h"
 #include "tools/help/expression_text.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {
@@ -28,7 +29,7 @@ struct TypicalUse {
   ir::NamedAttributes attributes;
 };
 
-std::int64_t whole(std::int64_t x) { return x; }
+std::int64_t whole(std::int64_t x) { return x; }  // selects the attribute's type
 std::vector<std::int64_t> axis_list(std::int64_t axis) { return {axis}; }
 
 ir::TensorType parse_type(const std::string& text) {
@@ -184,11 +185,6 @@ constexpr std::string_view kAbout =
     "the gradient of NAME. If a pointwise operator broadcasts an operand, sum_to sums its gradient to\n"
     "the operand's shape.\n";
 
-// The number of columns of a text: its characters, some of which take several bytes in UTF-8.
-std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 // Appends `text` to `line`, broken between words; further lines begin at column `indent`.
 std::string broken(std::string line, std::string_view text, std::size_t indent) {
   std::string all;
@@ -196,7 +192,7 @@ std::string broken(std::string line, std::string_view text, std::size_t indent) 
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
-    if (!first && columns_of(line) + 1 + columns_of(word) > kHelpColumns) {
+    if (!first && count_code_points(line) + 1 + count_code_points(word) > kHelpColumns) {
       all += line + "\n";
       line = std::string(indent, ' ') + std::string(word);
     } else {
@@ -212,8 +208,8 @@ std::string broken(std::string line, std::string_view text, std::size_t indent) 
 std::string rule_lines(const GradientRuleText& rule) {
   std::string lead = "  " + rule.use;
   std::string above;
-  if (columns_of(lead) + 2 > kRuleColumn) above = std::exchange(lead, "") + "\n";
-  lead.append(kRuleColumn - columns_of(lead), ' ');
+  if (count_code_points(lead) + 2 > kRuleColumn) above = std::exchange(lead, "") + "\n";
+  lead.append(kRuleColumn - count_code_points(lead), ' ');
   return above + broken(std::move(lead), rule.rule, kRuleColumn);
 }
 
@@ -242,7 +238,7 @@ GradientRuleText gradient_rule(const ir::OpSchema& op) {
     DerivedText rule = derived(op, use);
     return {use_text(op, use), std::move(rule.text), std::move(rule.internal)};
   } catch (const ir::OpError& error) {
-    throw InternalError(op.name + ": no typical use of it stands in tools/help/gradient_rules.cc: " + error.what());
+    throw InternalError(op.name + ": tools/help/gradient_rules.cc has no typical use of it: " + error.what());
   }
 }
 
@@ -260,16 +256,16 @@ std::string gradient_rules() {
       internal.insert(rule.internal.begin(), rule.internal.end());
     }
   }
-  return text + "\noperators of the compiler in these rules\n" + internal_text(internal);
+  return text + "\ninternal operators used in these rules\n" + internal_text(internal);
 }
 
 std::string gradient_section(const ir::OpSchema& op) {
   if (!op.gradient) return fmt::format("gradient: none: {}\n", op.no_gradient);
   if (op.internal && op.name != "scan") return "gradient: yes\n";
   const GradientRuleText rule = gradient_rule(op);
-  std::string text = "gradient, if g is that of the result\n" + rule_lines(rule);
+  std::string text = "gradient (g: the gradient of the result)\n" + rule_lines(rule);
   if (rule.internal.empty()) return text;
-  return text + "\noperators of the compiler in it\n" + internal_text({rule.internal.begin(), rule.internal.end()});
+  return text + "\ninternal operators used\n" + internal_text({rule.internal.begin(), rule.internal.end()});
 }
 
 }  // namespace graphrun

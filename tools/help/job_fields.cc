@@ -26,6 +26,13 @@ using google::protobuf::FieldDescriptor;
 constexpr std::size_t kCommentColumn = 34, kTextColumns = 120;
 constexpr std::uint64_t kLargestSchema = 1 << 20;
 
+// Two comments as sentences of one text; a remark in brackets needs no full stop before it.
+std::string joined(std::string first, const std::string& second) {
+  if (first.empty() || second.empty()) return first + second;
+  if (std::string_view(".!?]").find(first.back()) == std::string_view::npos && second[0] != '[') first += '.';
+  return first + " " + second;
+}
+
 // The comments of a schema by the name that they describe, "graphrun.Job.Train.epochs"; values of an enum are listed under the
 // enum.
 class Comments {
@@ -71,8 +78,9 @@ class Comments {
       code = m.suffix();
     }
   }
+  // A field's own comment, behind it, comes before the one above it, which may be about several fields.
   void note(const std::string& name, const std::string& behind) {
-    comments_[name] = above_ + (above_.empty() || behind.empty() ? "" : " ") + behind;
+    comments_[name] = joined(behind, above_);
     above_.clear();
   }
   std::string scope() const {
@@ -99,9 +107,7 @@ class FieldList {
   }
   void field(const FieldDescriptor& f, std::size_t depth) {
     std::string comment = comments_.of(f.full_name());
-    const auto say = [&](const std::string& more) {
-      if (!more.empty()) comment += (comment.empty() ? "" : " ") + more;
-    };
+    const auto say = [&](const std::string& more) { comment = joined(std::move(comment), more); };
     const Descriptor* type = f.message_type();
     const EnumDescriptor* values = f.enum_type();
     if (type != nullptr) say(comments_.of(type->full_name()));

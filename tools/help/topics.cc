@@ -31,6 +31,7 @@ const std::vector<Sections>& sections() {
       {"training", "the objective, initialization, schedules, validation", {"Training"}},
       {"generation", "beam search, sampling, ensembles", {"Generation"}},
       {"networks", "the shipped graphs and jobs", {"What is here"}},
+      {"glossary", "the terms of this documentation", {"Glossary"}},
   };
   return kSections;
 }

@@ -17,7 +17,7 @@ constexpr const char* kAlternatives = "alternatives";
 
 // Nested as the sizes say.
 Json nested(const Fetched& fetched, std::size_t axis, std::size_t& next) {
-  if (axis == fetched.sizes.size()) return fetched.values.at(next++);
+  if (axis == fetched.sizes.size()) return float_json(fetched.values.at(next++));
   Json list = Json::array();
   for (std::int64_t i = 0; i < fetched.sizes[axis]; ++i) list.push_back(nested(fetched, axis + 1, next));
   return list;
@@ -32,7 +32,12 @@ Json object_of(const Made& made, const Vocabulary& vocabulary) {
   if (made.alignment) {
     if (made.aligned_words) object["words"] = *made.aligned_words;
     object["units"] = made.units;
-    object["alignment"] = made.alignment->weights;
+    object["alignment"] = Json::array();
+    for (const std::vector<float>& weights : made.alignment->weights) {
+      Json of_word = Json::array();
+      for (const float weight : weights) of_word.push_back(float_json(weight));
+      object["alignment"].push_back(std::move(of_word));
+    }
   }
   Json fetched = Json::object();
   for (const auto& [name, steps] : made.fetched) {

@@ -65,6 +65,9 @@ std::string places_of(std::span<const std::int32_t> numbers, const Vocabulary& v
   return places;
 }
 
+// FLOAT[3, 2], as graphs write it.
+std::string type_text(const Tensor& tensor) { return std::string(name_of(type_of(tensor.dtype()))) + str(tensor.sizes()); }
+
 void check_fit(const Batch& batch, const Tensor& from, WriteAs write, const RowSizes& real, bool json) {
   const Sizes& sizes = from.sizes();
   const auto refuse = [](std::string text) { throw UserError(ExitCode::kInvalidGraph, "E0417 bad-infer", std::move(text)); };
@@ -74,14 +77,13 @@ void check_fit(const Batch& batch, const Tensor& from, WriteAs write, const RowS
   if (json && writes_numbers(write)) fits = !sizes.empty() && sizes.back() == batch.rows;
   if (!writes_numbers(write)) fits = fits && from.dtype() == DType::kInt32;
   if (!fits)
-    refuse(fmt::format("what 'from' gives is {}{}; expected {}{}{} for {} rows", name_of(from.dtype()), str(sizes),
-                       writes_numbers(write) ? "" : "int32", matrix ? "[rows, columns, batch]" : "[time, batch]",
+    refuse(fmt::format("what 'from' gives is {}; expected {}{}{} for {} rows", type_text(from),
+                       writes_numbers(write) ? "" : "INT32", matrix ? "[rows, columns, batch]" : "[time, batch]",
                        one_each ? " or [batch]" : "", batch.rows));
   for (std::size_t axis = 0; axis + 1 < sizes.size(); ++axis) {
     for (const std::int64_t size : real[axis]) {
       if (size > sizes[axis])
-        refuse(fmt::format("what 'from' gives is {}{}, but an example has {} steps on axis {}", name_of(from.dtype()),
-                           str(sizes), size, axis));
+        refuse(fmt::format("what 'from' gives is {}, but an example has {} steps on axis {}", type_text(from), size, axis));
     }
   }
 }
@@ -117,7 +119,8 @@ OrderedJson row_values(const Tensor& from, const RowSizes& real, std::size_t row
   const std::int64_t size = from.sizes()[axis];
   if (axis + 1 == from.sizes().size()) {
     const double value = from.at(at * size + static_cast<std::int64_t>(row));
-    return from.dtype() == DType::kInt32 ? OrderedJson(static_cast<std::int64_t>(value)) : OrderedJson(value);
+    return from.dtype() == DType::kInt32 ? OrderedJson(static_cast<std::int64_t>(value))
+                                         : float_json(static_cast<float>(value));
   }
   OrderedJson list = OrderedJson::array();
   for (std::int64_t i = 0; i < real[axis][row]; ++i) list.push_back(row_values(from, real, row, axis + 1, at * size + i));

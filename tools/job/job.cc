@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "graphs/graph.pb.h"
 #include "runtime/base/suggestion.h"
+#include "tools/cli/shell.h"
 #include "tools/job/bindings.h"
 #include "tools/job/data_spec.h"
 #include "tools/job/field_paths.h"
@@ -109,12 +111,43 @@ Diagnostic LoadedJob::at_argument(Diagnostic diagnostic) const {
   return diagnostic;
 }
 
+namespace {
+
+// The message for a graph that is given as a job; nullopt if the text is no graph.
+std::optional<Diagnostic> given_graph(std::string_view text, const std::string& path) {
+  Graph graph;
+  try {
+    parse_source(text, intern_file(path), &graph, nullptr);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+  if (graph.output_size() == 0 && graph.state_size() == 0) return std::nullopt;
+  const auto has = [](const auto& parts, const char* name) {
+    return std::any_of(parts.begin(), parts.end(), [&](const auto& part) {
+      return std::find(part.name().begin(), part.name().end(), name) != part.name().end();
+    });
+  };
+  const bool cell = has(graph.arg(), "hidden") && has(graph.input(), "x") && graph.state_size() > 0;
+  const std::string file = shell_quoted(path);
+  Diagnostic d{Severity::kError, "E0419 no-job", {}, fmt::format("'{}' is a graph; expected a job", path), {}};
+  d.notes.push_back(cell ? "help: a job that can use this cell: graphs/jobs/adding.pbtxt --set cell=" + file
+                         : "help: a job names its graph; one of the same kind can use this one: --set graph=" + file);
+  return d;
+}
+
+}  // namespace
+
 LoadedJob read_job(std::string_view text, const std::string& path, const std::vector<std::string>& sets,
                    std::vector<Diagnostic>& problems) {
   LoadedJob job;
   job.path = path;
   job.folder = std::filesystem::path(path).parent_path().string();
-  job.places = parse_source(text, intern_file(path), &job.message, &problems);
+  try {
+    job.places = parse_source(text, intern_file(path), &job.message, &problems);
+  } catch (const UserError&) {
+    if (std::optional<Diagnostic> d = given_graph(text, path)) throw UserError(ExitCode::kInvalidGraph, {std::move(*d)});
+    throw;
+  }
   split_arguments(job.message, job.places);
   const std::size_t before = problems.size();
   apply_sets(sets, job.message, job.places, problems);

@@ -285,7 +285,14 @@ class JobChecker {
       problems_.missing(places.at, "align without from", "from: \"alignment\", a number for each position of the input");
     }
     if (align.field().empty()) problems_.missing(places.at, "align without field", "field: the one that the positions are of");
-    if (!align.field().empty()) check_entries(places.location("field"), align.field());
+    if (!align.field().empty()) {
+      check_entries(places.location("field"), align.field());
+      const FieldSpec* const field = job_.data.field(align.field());
+      if (field != nullptr && field_depth(job_.data, *field) > 1) {
+        problems_.bad(places.location("field"),
+                      fmt::format("align: field '{}' is a sequence of sequences; expected words", align.field()));
+      }
+    }
     return {align.from(), align.field(), align.replace(), align.units() == Job::Align::WORDS};
   }
 

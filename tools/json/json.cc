@@ -1,6 +1,9 @@
 #include "tools/json/json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -48,6 +51,15 @@ nlohmann::ordered_json number_json(double x) {
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
   if (std::isnan(x)) return nullptr;
   return x;
+}
+
+nlohmann::ordered_json float_json(float x) {
+  if (!std::isfinite(x)) return number_json(x);
+  // The library prints the digits that distinguish a double: those of the double nearest to the float's shortest text.
+  const std::string text = fmt::format("{}", x);
+  double nearest = 0;
+  std::from_chars(text.data(), text.data() + text.size(), nearest);
+  return nearest;
 }
 
 double number_of(const nlohmann::json& json) { return read_number(json); }

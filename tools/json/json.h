@@ -31,7 +31,9 @@ std::string json_text_of_bytes(const nlohmann::ordered_json& value);
 
 // A number, where infinities become "inf" and "-inf", and NaN becomes null.
 nlohmann::ordered_json number_json(double x);
-// The number that number_json wrote; NaN if `json` is not a number.
+// The same for a float32, with as many digits as distinguish it from all others: 0.1, not 0.10000000149011612.
+nlohmann::ordered_json float_json(float x);
+// The number that number_json or float_json wrote; NaN if `json` is not a number.
 double number_of(const nlohmann::json& json);
 double number_of(const nlohmann::ordered_json& json);
 

@@ -241,9 +241,12 @@ const InferSpec& infer_block(const LoadedJob& job, const std::string& name, std:
 
 const AlignSpec& alignment_of(const InferSpec& mode) {
   if (mode.generate && mode.generate->align) return *mode.generate->align;
-  throw UserError(ExitCode::kUsage, "E0429 bad-options", fmt::format("infer '{}' has no `align`", mode.name),
-                  {"help: generate { align { from: \"alignment\" field: \"source\" } } in the job, or --set "
-                   "infer.NAME.generate.align.from=…"});
+  throw UserError(ExitCode::kUsage, {Diagnostic{Severity::kError,
+                                                "E0429 bad-options",
+                                                mode.generate ? mode.generate->at : mode.at,
+                                                fmt::format("infer '{}' has no `align`", mode.name),
+                                                {"help: generate { align { from: \"alignment\" field: \"source\" } } in the "
+                                                 "job, or --set infer.NAME.generate.align.from=…"}}});
 }
 
 void take_limit(ReadingOptions& reading, const InferSpec& mode) {

@@ -9,6 +9,7 @@
 
 #include "tools/cli/program.h"
 #include "tools/run/clock.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {
@@ -31,14 +32,7 @@ std::string short_number(double number) {
   return fmt::format("{:.2f}M", number / 1e6);
 }
 
-std::string cut_to(std::string_view text, std::size_t columns) {
-  std::size_t taken = 0, at = 0;
-  for (; at < text.size(); ++at) {
-    const bool starts = (static_cast<unsigned char>(text[at]) & 0xC0u) != 0x80u;
-    if (starts && taken++ == columns) break;
-  }
-  return std::string(text.substr(0, at));
-}
+std::string cut_to(std::string_view text, std::size_t columns) { return std::string(first_code_points(text, columns)); }
 
 std::string progress_line(const Progress& p) {
   std::string line = fmt::format("{}  step {}", epoch_text(p.epoch, p.epochs), p.step);

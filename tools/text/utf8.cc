@@ -18,6 +18,8 @@ std::size_t read_code_point(std::string_view text, utf8proc_int32_t& code) {
   return n <= 0 ? 0 : static_cast<std::size_t>(n);
 }
 
+bool begins_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }
+
 // A normal form that leaves ASCII as it is.
 std::string mapped(std::string_view text, int options) {
   if (std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }))
@@ -46,6 +48,24 @@ std::optional<std::size_t> first_bad_byte(std::string_view text) {
     i += n;
   }
   return std::nullopt;
+}
+
+std::size_t count_code_points(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_code_point));
+}
+
+std::string_view first_code_points(std::string_view text, std::size_t most) {
+  std::size_t taken = 0, at = 0;
+  for (; at < text.size(); ++at) {
+    if (begins_code_point(text[at]) && taken++ == most) break;
+  }
+  return text.substr(0, at);
+}
+
+std::string_view within_bytes(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && !begins_code_point(text[most])) --most;
+  return text.substr(0, most);
 }
 
 std::vector<std::string_view> code_points(std::string_view text) {

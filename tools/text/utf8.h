@@ -16,6 +16,12 @@ std::optional<std::size_t> first_bad_byte(std::string_view text);
 // The code points of well-formed UTF-8, each as its bytes.
 std::vector<std::string_view> code_points(std::string_view text);
 
+// The number of code points of a text, and the text of the first `most` of them.
+std::size_t count_code_points(std::string_view text);
+std::string_view first_code_points(std::string_view text, std::size_t most);
+// As many code points as fit into the first `most` bytes.
+std::string_view within_bytes(std::string_view text, std::size_t most);
+
 // Whether it is white space between words: ASCII white space, no-break and ideographic space, and Unicode's other separators.
 bool is_space(std::string_view code_point);
 

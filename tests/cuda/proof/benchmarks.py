@@ -84,10 +84,10 @@ def others():
 # ---- what they print
 
 OURS = re.compile(r"^(\w+.*?)\s+(?:layer\s+)?([0-9.]+) ms\b")
-PEER = re.compile(r"  (?:PyTorch|cuDNN)\s+([0-9.]+) ms, .*?([0-9.]+) x(?:, ([0-9.]+) MB)?(?:, by (.*?))?\s*$")
+PEER = re.compile(r"  (?:PyTorch|cuDNN)\s+([0-9.]+) ms, .*?([0-9.]+) x(?:, ([0-9.]+) MiB)?(?:, by (.*?))?\s*$")
 NONE = re.compile(r"  (?:PyTorch|cuDNN) none:? *(.*?)\s*$")
 NUMBERS = {"over_products": re.compile(r"over them ([0-9.]+)"), "gflops": re.compile(r"([0-9.]+) GFLOP/s"),
-           "megabytes": re.compile(r"  ([0-9.]+) MB")}
+           "mebibytes": re.compile(r"  ([0-9.]+) MiB")}
 
 
 def first_words(words: str):
@@ -110,7 +110,7 @@ def read(printed: str, expected):
         line.update({name: float(found[1]) for name, number in NUMBERS.items() if (found := number.search(text))})
         if peer := PEER.search(text):
             line.update(peer_ms=float(peer[1]), times=float(peer[2]) or None)  # 0: it ended under way
-            line.update({"peer_megabytes": float(peer[3])} if peer[3] else {}, **({"by": peer[4]} if peer[4] else {}))
+            line.update({"peer_mebibytes": float(peer[3])} if peer[3] else {}, **({"by": peer[4]} if peer[4] else {}))
         elif none := NONE.search(text):
             line["none"] = none[1] or "no reason given"
         lines.append({**line, "line": text})

@@ -1,0 +1,2 @@
+# Numbers of other options.
+graphrun infer model --beam two

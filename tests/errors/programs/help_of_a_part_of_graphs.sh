@@ -1,0 +1,2 @@
+# A word of the language.
+graphrun help repeat

@@ -1,0 +1,2 @@
+# The command comes first.
+graphrun --threads 2 check tags.pbtxt

@@ -1,0 +1,2 @@
+# The file of a score.
+graphrun score a b --metric bleu

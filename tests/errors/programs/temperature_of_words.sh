@@ -1,0 +1,2 @@
+# Numbers with a fraction.
+graphrun infer model --temperature hot

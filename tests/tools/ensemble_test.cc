@@ -12,7 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr const char* kData = R"x(
+constexpr const char* kEnsembleData = R"x(
 data {
   FILES
   format: PARALLEL
@@ -57,7 +57,7 @@ class Ensemble : public ProgramTest {
     ASSERT_EQ(trained.code, 0) << trained.err;
   }
   static std::string data(const std::string& files) {
-    std::string text = kData;
+    std::string text = kEnsembleData;
     return text.replace(text.find("FILES"), 5, files);
   }
   double perplexity(const std::string& model, const std::vector<std::string>& more = {}) const {

@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -33,7 +32,8 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr int kDataTag = 1, kLifeTag = 2, kEndTag = 3;
-constexpr std::size_t kLongestEnd = std::size_t{1} << 16;  // bytes of a message about the end of a process
+constexpr std::size_t kLongestEnd = std::size_t{1} << 16;      // bytes of a message about the end of a process
+constexpr std::size_t kLongestMessage = std::size_t{1} << 30;  // bytes; MPI counts them in an int
 constexpr Seconds kBetweenHeartbeats{0.25};
 constexpr std::uint64_t kHeartbeats = 0;  // the number of all transfers that are heartbeats
 // A thread that blocks in MPI keeps a core busy. Polling takes a few percent of a core: pauses grow while nothing arrives.
@@ -430,9 +430,19 @@ std::string Communicator::name(int rank) const { return impl_->name(rank); }
 double Communicator::seconds_waited() const { return impl_->waited; }
 
 std::uint64_t Communicator::start(std::vector<Transfer> transfers) {
-  for (const Transfer& transfer : transfers) GRAPHRUN_CHECK(transfer.bytes <= INT_MAX, "a message is too long");
+  std::vector<Transfer> parts;
+  for (Transfer left : transfers) {
+    while (left.bytes > kLongestMessage) {
+      parts.push_back(left);
+      parts.back().bytes = kLongestMessage;
+      if (left.send != nullptr) left.send = static_cast<const char*>(left.send) + kLongestMessage;
+      if (left.receive != nullptr) left.receive = static_cast<char*>(left.receive) + kLongestMessage;
+      left.bytes -= kLongestMessage;
+    }
+    parts.push_back(left);
+  }
   const std::lock_guard lock(impl_->mutex);
-  return impl_->enqueue(transfers, kDataTag);
+  return impl_->enqueue(parts, kDataTag);
 }
 
 void Communicator::wait(std::uint64_t number) {
@@ -446,28 +456,32 @@ void Communicator::wait(std::uint64_t number) {
   if (!is_done()) throw PeerEnd(*impl_->end);
 }
 
-std::vector<std::string> Communicator::gather(std::string_view own) {
+std::vector<std::string> Communicator::exchange(std::string_view own, bool only_first) {
   const auto n = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
   std::vector<std::string> all(n);
-  std::vector<std::uint64_t> sizes(n, own.size());
+  std::vector<std::uint64_t> sizes(n, 0);
   const std::uint64_t size_of_own = own.size();
   std::vector<Transfer> of_sizes, of_bytes;
+  const auto sends_to = [&](std::size_t p) { return p != me && (p == 0 || !only_first); };
+  const auto receives_from = [&](std::size_t p) { return p != me && (me == 0 || !only_first); };
   for (std::size_t p = 0; p < n; ++p) {
-    if (p == me) continue;
-    of_sizes.push_back({static_cast<int>(p), &size_of_own, nullptr, sizeof size_of_own});
-    of_sizes.push_back({static_cast<int>(p), nullptr, &sizes[p], sizeof sizes[p]});
+    if (sends_to(p)) of_sizes.push_back({static_cast<int>(p), &size_of_own, nullptr, sizeof size_of_own});
+    if (receives_from(p)) of_sizes.push_back({static_cast<int>(p), nullptr, &sizes[p], sizeof sizes[p]});
   }
   wait(start(of_sizes));
   for (std::size_t p = 0; p < n; ++p) {
-    all[p].resize(p == me ? 0 : sizes[p]);
-    if (p == me) continue;
-    if (!own.empty()) of_bytes.push_back({static_cast<int>(p), own.data(), nullptr, own.size()});
-    if (sizes[p] > 0) of_bytes.push_back({static_cast<int>(p), nullptr, all[p].data(), sizes[p]});
+    if (sends_to(p) && !own.empty()) of_bytes.push_back({static_cast<int>(p), own.data(), nullptr, own.size()});
+    if (sizes[p] == 0) continue;
+    all[p].resize(sizes[p]);
+    of_bytes.push_back({static_cast<int>(p), nullptr, all[p].data(), sizes[p]});
   }
   wait(start(of_bytes));
-  all[me] = own;
+  if (me == 0 || !only_first) all[me] = own;
   return all;
 }
+
+std::vector<std::string> Communicator::gather(std::string_view own) { return exchange(own, false); }
+std::vector<std::string> Communicator::collect(std::string_view own) { return exchange(own, true); }
 
 void Communicator::share(const void* own, std::size_t bytes, void* all) {
   char* const into = static_cast<char*>(all);

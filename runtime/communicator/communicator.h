@@ -69,7 +69,9 @@ class Communicator {
 
   // Returns the bytes that each process passed, by rank.
   std::vector<std::string> gather(std::string_view own);
-  // The same if each process passes the same number of bytes; `all` has room for those of all processes.
+  // The same, but only process 0 receives them; the others get empty ones.
+  std::vector<std::string> collect(std::string_view own);
+  // Like gather() if each process passes the same number of bytes; `all` has room for those of all processes.
   void share(const void* own, std::size_t bytes, void* all);
   // Returns the bytes that process 0 passed; those of the others are ignored.
   std::string broadcast(std::string_view own);
@@ -88,6 +90,8 @@ class Communicator {
 
  private:
   struct Impl;
+  std::vector<std::string> exchange(std::string_view own, bool only_first);
+
   std::unique_ptr<Impl> impl_;
 };
 

@@ -12,20 +12,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-InferenceBatch numbered(std::vector<std::int64_t> numbers) {
-  InferenceBatch batch;
-  batch.numbers = std::move(numbers);
-  return batch;
-}
-
 TEST(InOrder, WritesWhatNothingIsMissingBefore) {
   std::vector<std::string> written;
   InOrder order([&](const std::string& text) { written.push_back(text); });
-  order.add(numbered({1, 4}), {"b", "e"});
+  order.add({1, 4}, {"b", "e"});
   EXPECT_TRUE(written.empty());
-  order.add(numbered({0, 2}), {"a", "c"});
+  order.add({0, 2}, {"a", "c"});
   EXPECT_THAT(written, ElementsAre("abc"));
-  order.add(numbered({3}), {"d"});
+  order.add({3}, {"d"});
   EXPECT_THAT(written, ElementsAre("abc", "de"));
 }
 
@@ -93,7 +87,7 @@ class AnswerInOrder : public ::testing::Test {
     options.ahead = 100;
     InferenceReader reader(p.data, p.plan, p.vocabularies, std::make_unique<LineReader>(scratch_.file("in", text)), options);
     testing::internal::CaptureStdout();
-    const std::string error = message_of([&] { answer_in_order(reader, *answerer, {}, most_waiting); });
+    const std::string error = message_of([&] { answer_in_order(reader, *answerer, {}, nullptr, most_waiting); });
     return {testing::internal::GetCapturedStdout(), error};
   }
   Scratch scratch_;

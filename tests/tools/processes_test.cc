@@ -33,6 +33,31 @@ std::size_t times(const std::string& text, const std::string& part) {
   return count;
 }
 
+// A language whose words correspond one to one to those of another. Five batches in an epoch, in updates of three and two.
+constexpr const char* kTranslator = R"job(
+graph: "translator.pbtxt"
+arg: "embed = 12, hidden = 16, source_vocabulary = vocabulary(left), target_vocabulary = vocabulary(right)"
+data {
+  train: ["../../data/left", "../../data/right"]
+  valid: ["../../data/left", "../../data/right"]
+  test: ["../../data/left", "../../data/right"]
+  format: PARALLEL
+  field { name: "left"  column: 0 split: SPACE vocabulary { size: 10 } }
+  field { name: "right" column: 1 split: SPACE vocabulary { size: 10 } }
+  feed: "source = [left, '</s>'], source_lengths = length([left, '</s>'])"
+  feed: "previous = ['<s>', right], target = [right, '</s>'], target_lengths = length([right, '</s>'])"
+  batch { rows: 8 bucket_by: "left" }
+}
+train {
+  minimize: "loss"  per: "1" accumulate: 3 initialize { match: "*" uniform: 0.3 }
+  optimizer { adam { learning_rate: 0.02 } }  clip { global_norm: 5 }
+  validate { keep_highest: "score" samples: 2 } average { last: 2 } epochs: 4
+}
+report: "perplexity = exp(sum(nll) / sum(target_lengths)), score = bleu(right, say, tokenize='none'), x = exact(target, target)"
+infer { name: "say" write: TEXT field: "right"
+        generate { scan: "decode" feed: "y" score: "logits" begin: "<s>" end: "</s>" max_length: "source_time + 6" } }
+)job";
+
 class SeveralProcesses : public ProgramTest {
  protected:
   void SetUp() override {
@@ -143,6 +168,48 @@ TEST_P(SeveralProcessesOf, ValidateWithinUpdates) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   expect_same("three", "one");
   EXPECT_EQ(ran.out, one.out);
+}
+
+// A translator: validations, samples, the mean of several models, and then evaluate and infer.
+TEST_P(SeveralProcessesOf, ShareWhatIsEvaluatedAndWritten) {
+  write_word_pairs(40, 4, 3);
+  write("graphs/jobs/say.pbtxt", kTranslator);
+  const Words words = {"train", "graphs/jobs/say.pbtxt", "--threads", "1", "--out"};
+  const Ran one = graphrun(words + Words{"one"});
+  ASSERT_EQ(one.code, 0) << one.err;
+  const Ran three = mpirun(GetParam(), 3, words + Words{"three"});
+  ASSERT_EQ(three.code, 0) << three.err;
+  expect_same("three", "one");
+  EXPECT_EQ(three.out, one.out);
+  EXPECT_EQ(times(three.err, "sample 2  say: "), times(one.err, "sample 2  say: ")) << three.err;
+
+  const Words evaluate = {"evaluate", "one", "--threads", "1", "--details", "--each"};
+  const Ran evaluated = graphrun(evaluate + Words{"each"}), shared = mpirun(GetParam(), 3, evaluate + Words{"each3"});
+  EXPECT_EQ(shared.code, 0) << shared.err;
+  EXPECT_EQ(shared.out, evaluated.out);
+  EXPECT_EQ(read("each3"), read("each"));
+
+  std::string lines;
+  for (int i = 0; i < 25; ++i) lines += read("data/left") + "\n";
+  write("lines", lines);
+  const Words infer = {"infer", "one", "lines", "--rows", "3", "--threads", "2"};
+  const Ran inferred = graphrun(infer), shared_lines = mpirun(GetParam(), 3, infer);
+  EXPECT_EQ(shared_lines.code, 0) << shared_lines.err;
+  EXPECT_TRUE(shared_lines.out == inferred.out);
+  EXPECT_EQ(times(inferred.out, "\n"), 25u * 41);
+  const Words bad = {"infer", "one", "bad", "--read-ahead", "0", "--rows", "2", "--bad-lines"};
+  write("bad", "uno dos\n\xff\ntres\n");
+  const Ran warned = mpirun(GetParam(), 2, bad + Words{"empty"});
+  EXPECT_EQ(warned.code, 0) << warned.err;
+  const Ran warned_once = graphrun(bad + Words{"empty"});
+  EXPECT_EQ(times(warned.err, "warning["), 1u) << warned.err;
+  EXPECT_EQ(warned.err, warned_once.err);
+  EXPECT_EQ(warned.out, warned_once.out);
+  const Ran ended = mpirun(GetParam(), 2, bad + Words{"stop"});
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_EQ(times(ended.err, "error["), 1u) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("\n"));  // the answer to the line before it
+  EXPECT_EQ(mpirun(GetParam(), 2, {"infer", "one"}).code, 2);
 }
 
 TEST_P(SeveralProcessesOf, ContinueWithAnotherNumber) {

@@ -13,6 +13,7 @@
 #include "runtime/device/cuda_library.h"
 #include "runtime/threads/threads.h"
 #include "tools/help/topics.h"
+#include "tools/processes/same.h"
 
 namespace graphrun {
 namespace {
@@ -122,6 +123,13 @@ std::optional<po::variables_map> parse(const CommandLine& line, const Arguments&
   }
   set_threads(options.count("threads") != 0 ? parse_threads(options["threads"].as<std::string>()) : threads());
   return options;
+}
+
+std::vector<Diagnostic> share_cores(const po::variables_map& options, Communicator* together) {
+  if (together == nullptr) return {};
+  SharedCores cores = shared_cores(*together);
+  if (options.count("threads") == 0) set_threads(std::max(1, core_count() / cores.sharing));
+  return std::move(cores.warnings);
 }
 
 std::optional<std::uint64_t> seed_option(const po::variables_map& options) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
+#include "runtime/communicator/communicator.h"
 #include "runtime/device/device.h"
 #include "tools/cli/program.h"
 #include "tools/commands/commands.h"
@@ -40,6 +41,10 @@ template <class T>
 T option(const po::variables_map& options, const std::string& name, T otherwise = {}) {
   return options.count(name) != 0 ? options[name].as<T>() : otherwise;
 }
+
+// Among several processes of a machine that may use the same cores, each gets its share of threads, unless --threads says
+// otherwise. Returns warnings (E0536), in process 0. `together`: null if there is only this process. Throws PeerEnd.
+std::vector<Diagnostic> share_cores(const po::variables_map& options, Communicator* together);
 
 // The number of --seed. The option is a text, because boost would read -1 as a large number. Throws UsageError.
 std::optional<std::uint64_t> seed_option(const po::variables_map& options);

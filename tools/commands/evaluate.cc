@@ -1,15 +1,19 @@
 // graphrun evaluate MODEL --data FILE …
 #include <fmt/format.h>
 
+#include <iostream>
+
 #include "runtime/base/file.h"
 #include "tools/commands/command_line.h"
 #include "tools/json/json.h"
 #include "tools/model/evaluator.h"
 #include "tools/model/loaded_models.h"
+#include "tools/processes/processes.h"
 
 namespace graphrun {
+namespace {
 
-ExitCode run_evaluate(const Arguments& arguments) {
+ExitCode evaluate_together(const Arguments& arguments, Communicator* together) {
   po::options_description group("evaluation", 100);
   group.add_options()("data", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE ..."),
                       "data in the job's format; its test files unless given")("json", "one JSON object instead of a table")(
@@ -22,13 +26,17 @@ ExitCode run_evaluate(const Arguments& arguments) {
   line.usage = "graphrun evaluate MODEL [--data FILE ...] [option ...]";
   line.about =
       "Prints the job's reports of a trained model on data. MODEL is a folder that graphrun train wrote, or a\n"
-      "job whose infer block loads several such folders, an ensemble.";
+      "job whose infer block loads several such folders, an ensemble.\n"
+      "Under mpirun or srun, the processes share the batches; the reports have the same bits as with one process.";
   line.words = {{"MODEL"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());
   const std::optional<po::variables_map> options = parse(line, arguments);
   if (!options) return ExitCode::kDone;
 
+  if (const std::vector<Diagnostic> warnings = share_cores(*options, together); !warnings.empty()) {
+    std::cerr << render(warnings, color_on_stderr()) << std::endl;
+  }
   Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
   const Network& network = model.network;
   const Device& device = parse_device(option<std::string>(*options, "device"));
@@ -56,8 +64,14 @@ ExitCode run_evaluate(const Arguments& arguments) {
   Variables variables;
   for (const auto& [name, tensor] : model.parameters.tensors) variables.set(name, tensor);
   std::optional<AtomicFile> each;  // opened first, so that an unwritable path is reported before the work
-  if (!each_file.empty()) each.emplace(each_file);
-  const ReportResults results = *evaluator.evaluate(set, variables);
+  const bool writes = together == nullptr || together->rank() == 0;
+  if (!each_file.empty() && writes) each.emplace(each_file);
+  const std::optional<ReportResults> evaluated = evaluator.evaluate(set, variables, {}, together);
+  if (!writes) {
+    if (!each_file.empty()) evaluator.evaluate_each(set, variables, {}, together);
+    return ExitCode::kDone;
+  }
+  const ReportResults& results = *evaluated;
   const bool json = options->count("json") != 0, details = options->count("details") != 0;
   nlohmann::ordered_json object = results_json(results);
   if (!json) fmt::print("{}", results_table({{given ? "data" : "test", results}}));
@@ -74,14 +88,21 @@ ExitCode run_evaluate(const Arguments& arguments) {
   }
   if (json) fmt::print("{}\n", json_text(object));
   if (each) {
-    evaluator.evaluate_each(set, variables, [&](std::int64_t example, const ReportResults& of) {
+    const auto write_one = [&](std::int64_t example, const ReportResults& of) {
       nlohmann::ordered_json of_one = {{"example", example + 1}};
       of_one.update(results_json(of));
       each->write(json_text(of_one) + "\n");
-    });
+    };
+    evaluator.evaluate_each(set, variables, write_one, together);
     each->commit();
   }
   return ExitCode::kDone;
+}
+
+}  // namespace
+
+ExitCode run_evaluate(const Arguments& arguments) {
+  return in_processes("evaluate", kSilence, [&](Communicator* together) { return evaluate_together(arguments, together); });
 }
 
 }  // namespace graphrun

@@ -2,10 +2,12 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <iostream>
 
 #include "tools/commands/command_line.h"
 #include "tools/model/inference.h"
 #include "tools/model/loaded_models.h"
+#include "tools/processes/processes.h"
 
 namespace graphrun {
 namespace {
@@ -31,9 +33,7 @@ GenerateOptions generate_options(const po::variables_map& options) {
   return g;
 }
 
-}  // namespace
-
-ExitCode run_infer(const Arguments& arguments) {
+ExitCode infer_together(const Arguments& arguments, Communicator* together) {
   po::options_description group("inference", 100);
   group.add_options()("mode", po::value<std::string>()->value_name("NAME"), "the infer block of the job; default: the first")(
       "beam", po::value<std::int64_t>()->default_value(0)->value_name("N"),
@@ -73,7 +73,8 @@ ExitCode run_infer(const Arguments& arguments) {
       "stdout in the same order: one line for each, several with --n-best, for CONLL one for each word of a sentence. The "
       "lines\n"
       "of a generating language model are prompts, which it continues; an empty line is an empty prompt.\n"
-      "MODEL is a folder that graphrun train wrote, or a job whose infer block loads several such folders, an ensemble.";
+      "MODEL is a folder that graphrun train wrote, or a job whose infer block loads several such folders, an ensemble.\n"
+      "Under mpirun or srun, the processes share the lines of FILE, and process 0 writes.";
   line.words = {{"MODEL"}, {"FILE", false}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());
@@ -102,9 +103,26 @@ ExitCode run_infer(const Arguments& arguments) {
   }
   const std::string file = option<std::string>(*options, "FILE", "-");
   infer_options.from_stdin = file == "-";
+  infer_options.together = together;
+  if (together != nullptr) {
+    const GenerateOptions& g = infer_options.generate;
+    if (file == "-" || g.prefix == "-" || g.force == "-") {
+      throw UsageError("several processes do not share stdin: name files for the lines, --prefix and --force");
+    }
+    if (!infer_options.fetch_file.empty()) throw UsageError("--fetch-out is of one process");
+    if (const std::vector<Diagnostic> warnings = share_cores(*options, together); !warnings.empty()) {
+      std::cerr << render(warnings, color_on_stderr()) << std::endl;
+    }
+  }
   auto lines = file == "-" ? std::make_unique<LineReader>(STDIN_FILENO, "stdin") : std::make_unique<LineReader>(file);
   infer(model.network, model.parameters, std::move(lines), infer_options);
   return ExitCode::kDone;
+}
+
+}  // namespace
+
+ExitCode run_infer(const Arguments& arguments) {
+  return in_processes("infer", kSilence, [&](Communicator* together) { return infer_together(arguments, together); });
 }
 
 }  // namespace graphrun

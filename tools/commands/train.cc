@@ -7,12 +7,10 @@
 #include <charconv>
 
 #include "compiler/frontend/source.h"
-#include "runtime/threads/threads.h"
 #include "tools/commands/command_line.h"
 #include "tools/job/defaults.h"
 #include "tools/job/job.h"
 #include "tools/processes/processes.h"
-#include "tools/processes/same.h"
 #include "tools/train/seeds.h"
 #include "tools/train/trial.h"
 #include "tools/validate/validate.h"
@@ -134,12 +132,7 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
   if (request.profile == "-") throw UsageError("--profile takes a file: stdout has the model's figures");
   request.quiet = options->count("quiet") != 0;
   request.together = together;
-  if (together != nullptr) {
-    SharedCores cores = shared_cores(*together);
-    request.warnings = std::move(cores.warnings);
-    // Processes that may use the same cores share them.
-    if (options->count("threads") == 0) set_threads(std::max(1, core_count() / cores.sharing));
-  }
+  request.warnings = share_cores(*options, together);
   request.device = &parse_device(option<std::string>(*options, "device"));
   const std::string seeds = option<std::string>(*options, "seeds");
   if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");

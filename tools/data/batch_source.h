@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,6 +35,8 @@ struct BatchShare {
   std::int64_t first = 0;  // a batch that begins a cycle
   // The process that computes batch `number` of the epoch; `number` is at least `first`.
   int owner(std::int64_t number) const { return static_cast<int>((number - first) % cycle % processes); }
+  // Batches of a set that are not part of updates: number n belongs to process n mod N.
+  static BatchShare in_turn(int rank, int processes) { return {rank, processes, std::numeric_limits<std::int64_t>::max(), 0}; }
 };
 
 class BatchSource {

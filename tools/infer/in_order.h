@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/communicator/communicator.h"
 #include "tools/data/inference_reader.h"
 
 namespace graphrun {
@@ -17,8 +18,8 @@ class InOrder {
  public:
   explicit InOrder(std::function<void(const std::string&)> write) : write_(std::move(write)) {}
 
-  // Adds a text for each record of the batch, in order. Writes those that no missing text precedes.
-  void add(const InferenceBatch& batch, std::vector<std::string> texts);
+  // Adds texts with these numbers. Writes those that no missing text precedes.
+  void add(const std::vector<std::int64_t>& numbers, std::vector<std::string> texts);
   // Bytes of the texts that wait for a missing one.
   std::size_t waiting_bytes() const { return waiting_bytes_; }
 
@@ -49,7 +50,11 @@ inline constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
 // would not suffice for several. Neither changes an answer. `write_links`: called for links, if any. Throws the first error, in
 // input order, of the reader or the answerer, after writing the answers to all records before that batch. If answers of more
 // than `most_waiting` bytes wait for an earlier one, the batches that follow are in the input's order.
+//
+// `together`: processes that share the batches; null if there is only this one. All of them call it with readers of the same
+// file. Each answers every N-th batch, and process 0 writes. After an error, some answers before it may be missing. Throws also
+// PeerEnd.
 void answer_in_order(InferenceReader& reader, Answerer& answerer, const std::function<void(const std::string&)>& write_links,
-                     std::size_t most_waiting = kMostWaiting);
+                     Communicator* together = nullptr, std::size_t most_waiting = kMostWaiting);
 
 }  // namespace graphrun

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "compiler/compile.h"
+#include "tools/json/json.h"
+#include "tools/processes/message.h"
 
 namespace graphrun {
 namespace {
@@ -106,9 +108,7 @@ void Evaluator::take(const Variables& parameters) {
   clear_states(executable_->program(), *variables_);
 }
 
-void Evaluator::add(const Batch& batch) {
-  examples_ += batch.rows;
-  tokens_ += batch.tokens;
+BatchValues Evaluator::values_of(const Batch& batch) {
   BatchValues values;
   values.rows = batch.rows;
   for (const std::string& name : reported_) values.tensors[name] = batch.feeds.at(name);
@@ -119,32 +119,91 @@ void Evaluator::add(const Batch& batch) {
     const std::vector<FetchSpec>& specs = executable_->program().fetches;
     for (std::size_t i = 0; i < specs.size(); ++i) values.tensors[specs[i].name] = fetched[i];
   }
+  return values;
+}
+
+void Evaluator::add(const BatchValues& values, std::int64_t tokens) {
+  examples_ += values.rows;
+  tokens_ += tokens;
   report_.add(values);
 }
 
-std::optional<ReportResults> Evaluator::evaluate(const Dataset& set, const Variables& parameters,
-                                                 const std::function<bool()>& stop) {
-  take(parameters);
-  BatchSource source(data_, plan_, set, batch_options());
+bool Evaluator::add_shared(BatchSource& source, const std::function<bool()>& stop, Communicator& together) {
+  source.begin({}, BatchShare::in_turn(together.rank(), together.size()));
+  MessageWriter own;
+  bool stopped = false;
   while (const std::optional<Batch> batch = source.next()) {
-    if (stop && stop()) return std::nullopt;
-    add(*batch);
+    stopped = stop && stop();
+    if (stopped) break;
+    const BatchValues values = values_of(*batch);
+    own.add(values.rows);
+    own.add(batch->tokens);
+    own.add(values.tensors);
   }
-  if (writings_.wanted() && !writings_.add(set, parameters, stop)) return std::nullopt;
+  const std::vector<std::string> flags = together.gather(stopped ? "1" : "");
+  if (std::any_of(flags.begin(), flags.end(), [](const std::string& flag) { return !flag.empty(); })) return false;
+  const std::vector<std::string> all = together.collect(own.bytes());
+  if (together.rank() != 0) return true;
+  std::vector<MessageReader> readers(all.begin(), all.end());
+  for (std::int64_t i = 0; i < source.batches(); ++i) {
+    MessageReader& reader = readers[static_cast<std::size_t>(i) % readers.size()];
+    BatchValues values;
+    values.rows = reader.number();
+    const std::int64_t tokens = reader.number();
+    values.tensors = reader.tensors();
+    add(values, tokens);
+  }
+  return true;
+}
+
+std::optional<ReportResults> Evaluator::evaluate(const Dataset& set, const Variables& parameters,
+                                                 const std::function<bool()>& stop, Communicator* together) {
+  take(parameters);
+  if (data_.format == Format::kStream && together != nullptr) {  // it has only one row
+    if (together->rank() != 0) return std::nullopt;
+    together = nullptr;
+  }
+  BatchSource source(data_, plan_, set, batch_options());
+  if (together != nullptr) {
+    if (!add_shared(source, stop, *together)) return std::nullopt;
+  } else {
+    while (const std::optional<Batch> batch = source.next()) {
+      if (stop && stop()) return std::nullopt;
+      add(values_of(*batch), batch->tokens);
+    }
+  }
+  if (writings_.wanted() && !writings_.add(set, parameters, stop, together)) return std::nullopt;
+  if (together != nullptr && together->rank() != 0) return std::nullopt;
   return report_.results();
 }
 
 void Evaluator::evaluate_each(const Dataset& set, const Variables& parameters,
-                              const std::function<void(std::int64_t, const ReportResults&)>& visit) {
+                              const std::function<void(std::int64_t, const ReportResults&)>& visit, Communicator* together) {
   GRAPHRUN_CHECK(data_.format != Format::kStream, "a stream has no examples");
   take(parameters);
   BatchOptions options = batch_options();
   options.one_by_one = true;
   BatchSource source(data_, plan_, set, options);
+  if (together != nullptr) source.begin({}, BatchShare::in_turn(together->rank(), together->size()));
+  MessageWriter own;
   while (const std::optional<Batch> batch = source.next()) {
     report_.clear();
-    add(*batch);
-    visit(batch->examples.front(), report_.results_without_texts());
+    add(values_of(*batch), batch->tokens);
+    const ReportResults results = report_.results_without_texts();
+    if (together == nullptr) {
+      visit(batch->examples.front(), results);
+    } else {
+      own.add(batch->examples.front());
+      own.add(json_text(nlohmann::ordered_json{{"all", results_json(results)}}));
+    }
+  }
+  if (together == nullptr) return;
+  const std::vector<std::string> all = together->collect(own.bytes());
+  std::vector<MessageReader> readers(all.begin(), all.end());
+  for (std::int64_t i = 0; together->rank() == 0 && i < source.batches(); ++i) {
+    MessageReader& reader = readers[static_cast<std::size_t>(i) % readers.size()];
+    const std::int64_t example = reader.number();
+    visit(example, *parse_results(reader.text(), "all"));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "runtime/communicator/communicator.h"
 #include "runtime/execute/executable.h"
 #include "tools/data/batch_source.h"
 #include "tools/model/model_folder.h"
@@ -31,12 +32,17 @@ class Evaluator {
   void reserve(const Dataset& set);
   // `set` was read with the report's text_fields(); `parameters` has every parameter of the graph. A stream is read as one row,
   // so that every symbol counts and is preceded by all earlier ones. nullopt if `stop` returned true between two batches.
-  std::optional<ReportResults> evaluate(const Dataset& set, const Variables& parameters,
-                                        const std::function<bool()>& stop = {});
+  //
+  // `together`: processes that share the batches; null if there is only this one. All of them call it. Process 0 adds the
+  // results in the order of the batches, so they have the same bits as with one process; the others return nullopt, and so does
+  // process 0 if `stop` returned true in any process. Throws PeerEnd.
+  std::optional<ReportResults> evaluate(const Dataset& set, const Variables& parameters, const std::function<bool()>& stop = {},
+                                        Communicator* together = nullptr);
   // The reports of each example, in the order of the set, without those that compare text. Not for streams, which have no
-  // examples.
+  // examples. `together`: as above; only process 0 calls `visit`.
   void evaluate_each(const Dataset& set, const Variables& parameters,
-                     const std::function<void(std::int64_t example, const ReportResults&)>& visit);
+                     const std::function<void(std::int64_t example, const ReportResults&)>& visit,
+                     Communicator* together = nullptr);
   // What the last evaluation read: examples (windows of a stream), and real steps of the first feed that is a sequence.
   std::int64_t examples() const { return examples_; }
   std::int64_t tokens() const { return tokens_; }
@@ -46,7 +52,10 @@ class Evaluator {
  private:
   BatchOptions batch_options() const;
   void take(const Variables& parameters);
-  void add(const Batch& batch);
+  BatchValues values_of(const Batch& batch);
+  void add(const BatchValues& values, std::int64_t tokens);
+  // Adds the values of all batches in their order; false if `stop` returned true in any process.
+  bool add_shared(BatchSource& source, const std::function<bool()>& stop, Communicator& together);
 
   const DataSpec& data_;
   const FeedPlan& plan_;

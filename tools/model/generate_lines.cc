@@ -265,13 +265,13 @@ void generate_lines(const ir::Graph& graph, const Network& network, const Parame
   if (prompts && !given_name.empty()) lines = open_lines(given_name);
   if (!prompts && !given_name.empty()) given.emplace(network, chosen, given_name);
   std::optional<AtomicFile> alignments;
-  if (!options.generate.alignments.empty()) alignments.emplace(options.generate.alignments);
+  if (!options.generate.alignments.empty() && options.writes()) alignments.emplace(options.generate.alignments);
   ReadingOptions reading;
   reading.read = prompts ? Format::kLines : chosen.read;
   reading.rows = options.rows;
   if (options.fetches.empty()) reading.ahead = options.ahead;  // answers with tensors are too large to keep thousands of them
-  take_limit(reading, chosen);
-  BadLines bad_lines(options.stop_at_bad_lines);
+  take_limit(reading, chosen, options.writes());
+  BadLines bad_lines(options.stop_at_bad_lines, options.writes());
   bad_lines.read_with(reading);
   reading.feeds = generator->feeds();
   if (prompts) reading.prompts = chosen.field;
@@ -283,7 +283,8 @@ void generate_lines(const ir::Graph& graph, const Network& network, const Parame
   const DataSpec data = prompts ? line_by_line(network.job.data) : network.job.data;
   InferenceReader reader(data, *network.job.plan, network.vocabularies, std::move(lines), reading);
   LineAnswerer answerer(network, chosen, options, std::move(generator));
-  answer_in_order(reader, answerer, [&](const std::string& links) { alignments->write(links.data(), links.size()); });
+  answer_in_order(
+      reader, answerer, [&](const std::string& links) { alignments->write(links.data(), links.size()); }, options.together);
   if (given) given->end(input);
   if (alignments) alignments->commit();
   bad_lines.tell_total();

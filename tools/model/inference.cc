@@ -249,9 +249,10 @@ const AlignSpec& alignment_of(const InferSpec& mode) {
                                                  "job, or --set infer.NAME.generate.align.from=…"}}});
 }
 
-void take_limit(ReadingOptions& reading, const InferSpec& mode) {
+void take_limit(ReadingOptions& reading, const InferSpec& mode, bool warns) {
   reading.longest = mode.longest;
   reading.refuse_longer = mode.refuse_longer;
+  if (!warns) return;
   reading.warn = [](const Diagnostic& warning) { std::cerr << render(warning, color_on_stderr()) << std::endl; };
 }
 
@@ -260,12 +261,13 @@ void BadLines::read_with(ReadingOptions& reading) {
   // The line is not shown, since it may have a million bytes or not be text.
   reading.bad_line = [this](const Diagnostic& bad) {
     ++number_;
+    if (!warns_) return;
     std::cerr << fmt::format("{}: warning[{}]: {}; the line comes out empty", bad.at.str(), bad.code, bad.text) << std::endl;
   };
 }
 
 void BadLines::tell_total() const {
-  if (number_ == 0) return;
+  if (number_ == 0 || !warns_) return;
   std::cerr << fmt::format("{} line{} no text and came out empty; --bad-lines stop ends at the first", number_,
                            number_ == 1 ? " was" : "s were")
             << std::endl;
@@ -314,8 +316,8 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   reading.read = mode != nullptr ? mode->read : network.job.data.format;
   reading.rows = options.rows;
   if (options.fetch_file.empty()) reading.ahead = options.ahead;  // the file lists fetches by batch
-  if (mode != nullptr) take_limit(reading, *mode);
-  BadLines bad_lines(options.stop_at_bad_lines);
+  if (mode != nullptr) take_limit(reading, *mode, options.writes());
+  BadLines bad_lines(options.stop_at_bad_lines, options.writes());
   bad_lines.read_with(reading);
   const std::vector<std::string> fed = need_feeds(program, *network.job.plan);
   reading.feeds = fed;
@@ -344,7 +346,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   FetchFile fetched_file(options.fetch_file);
   NumberAnswerer answerer(spec, Executable(std::move(program), variables, {*options.device, weights, network.job.products}),
                           options.fetches.empty() ? nullptr : &fetched_file);
-  answer_in_order(reader, answerer, {});
+  answer_in_order(reader, answerer, {}, options.together);
   if (!options.fetches.empty()) fetched_file.write();
   bad_lines.tell_total();
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/communicator/communicator.h"
 #include "runtime/device/device.h"
 #include "tools/data/inference_reader.h"
 #include "tools/model/model_folder.h"
@@ -34,12 +35,13 @@ struct GenerateOptions {
 // Lines that are not text. Each gives an empty line, with a warning on stderr; or the first one ends the run.
 class BadLines {
  public:
-  explicit BadLines(bool stop) : stop_(stop) {}
+  // `warns`: otherwise another process prints the warnings.
+  BadLines(bool stop, bool warns) : stop_(stop), warns_(warns) {}
   void read_with(ReadingOptions& reading);  // `reading` must not outlive it
   void tell_total() const;                  // prints the total to stderr, if there were any
 
  private:
-  const bool stop_;
+  const bool stop_, warns_;
   std::int64_t number_ = 0;
 };
 
@@ -51,13 +53,16 @@ struct InferOptions {
   std::vector<std::string> fetches;                  // names of tensors anywhere in the graph
   bool stop_at_bad_lines = false;                    // see BadLines
   bool from_stdin = false;                           // the source of the lines
-  std::string fetch_file;                            // where they go, a safetensors file: "0/NAME" of the first batch
+  // Whether this process writes the results and prints warnings.
+  bool writes() const { return together == nullptr || together->rank() == 0; }
+  std::string fetch_file;  // where they go, a safetensors file: "0/NAME" of the first batch
   const Device* device = &cpu_device();
+  Communicator* together = nullptr;           // processes that share the lines of a file; null if there is only this one
   WeightForm weights = WeightForm::kFloat32;  // used if there is no infer block, which has its own setting
 };
 
-// Sets the longest line that the infer block allows; warnings about longer ones go to stderr.
-void take_limit(ReadingOptions& reading, const InferSpec& mode);
+// Sets the longest line that the infer block allows; warnings about longer ones go to stderr, if it `warns`.
+void take_limit(ReadingOptions& reading, const InferSpec& mode, bool warns);
 
 // Checks every infer block of a job against its graph (in inference): names, ops, type, the scan that generates, the begin and
 // end symbols. Throws UserError (kInvalidGraph: E0417, and errors of cut_for_generation) with all mistakes and their locations
@@ -71,8 +76,9 @@ const InferSpec& infer_block(const LoadedJob& job, const std::string& name, std:
 const AlignSpec& alignment_of(const InferSpec& mode);
 
 // Writes one line for each line read, in order, flushed to stdout before more is read. Without an infer block, only computes
-// `fetches` and writes nothing. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph) E0417 if `from` does not fit the
-// graph, E0421; (kBadData) for an error in a line, except BadLines, after answering all lines before it.
+// `fetches` and writes nothing. With several processes, all of them call it, and process 0 writes. Throws PeerEnd, and
+// UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph) E0417 if `from` does not fit the graph, E0421; (kBadData) for an
+// error in a line, except BadLines, after answering all lines before it.
 void infer(const Network& network, const Parameters& parameters, std::unique_ptr<LineReader> lines,
            const InferOptions& options);
 

@@ -9,6 +9,7 @@
 #include "runtime/threads/own_threads.h"
 #include "tools/data/batch_source.h"
 #include "tools/model/generator.h"
+#include "tools/processes/message.h"
 
 namespace graphrun {
 
@@ -51,7 +52,7 @@ const std::vector<std::unique_ptr<Generator>>& Writings::generators(const InferS
 }
 
 bool Writings::write(const std::string& mode, const Dataset& set, const Variables& parameters,
-                     const std::function<bool()>& stop, std::vector<std::string>& lines) {
+                     const std::function<bool()>& stop, Communicator* together, std::vector<std::string>& lines) {
   const InferSpec& spec = *network_.job.infer_named(mode);
   const std::vector<std::unique_ptr<Generator>>& making = generators(spec, parameters);
   const Vocabulary& vocabulary = network_.vocabularies.at(spec.field);
@@ -59,6 +60,8 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
   options.feeds = making.front()->feeds();
   options.longest = spec.longest;  // like graphrun infer
   BatchSource source(network_.job.data, *network_.job.plan, set, options);
+  if (together != nullptr) source.begin({}, BatchShare::in_turn(together->rank(), together->size()));
+  std::vector<std::int64_t> written;  // examples, also those whose line is empty
   lines.assign(static_cast<std::size_t>(set.size()), "");
   const std::vector<std::size_t> read = fields_read(network_.job, options.feeds);
   const auto refused = [&](std::int64_t example) {
@@ -72,6 +75,7 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
     std::optional<Batch> batch;
     if (!stopped) batch = source.next();
     stopped = stopped || (batch && stop && stop());
+    if (batch) written.insert(written.end(), batch->examples.begin(), batch->examples.end());
     return stopped ? std::nullopt : std::move(batch);
   };
   on_own_threads(static_cast<int>(making.size()), [&](int i) {
@@ -85,21 +89,46 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
     }
   });
   generators_[mode].resize(1);  // frees the memory of the other generators for training
-  return !stopped;
+  return together == nullptr ? !stopped : collect(*together, stopped, written, lines);
 }
 
-bool Writings::add(const Dataset& set, const Variables& parameters, const std::function<bool()>& stop) {
+// Gives process 0 the lines that the others have written; false if any of them was stopped.
+bool Writings::collect(Communicator& together, bool stopped, const std::vector<std::int64_t>& written,
+                       std::vector<std::string>& lines) {
+  MessageWriter own;
+  own.add(static_cast<std::int64_t>(stopped));
+  for (const std::int64_t example : written) {
+    own.add(example);
+    own.add(lines[static_cast<std::size_t>(example)]);
+  }
+  bool all_done = true;
+  for (const std::string& theirs : together.collect(own.bytes())) {
+    if (theirs.empty()) continue;  // the lines of process 0 alone are complete
+    MessageReader reader(theirs);
+    all_done = reader.number() == 0 && all_done;
+    while (!reader.at_end()) {
+      const std::int64_t example = reader.number();
+      lines[static_cast<std::size_t>(example)] = reader.text();
+    }
+  }
+  return together.broadcast(all_done ? "1" : "") == "1";
+}
+
+bool Writings::add(const Dataset& set, const Variables& parameters, const std::function<bool()>& stop, Communicator* together) {
+  const bool reports = together == nullptr || together->rank() == 0;
   samples_.clear();
   std::map<std::string, std::vector<std::string>> written, compared;  // by mode: its lines; the fields of its references
   for (TextMeasure* measure : network_.report->texts()) {
     const std::string& mode = measure->mode().name;
     std::vector<std::string>& lines = written[mode];
-    if (lines.empty() && !write(mode, set, parameters, stop, lines)) return false;
+    if (lines.empty() && !write(mode, set, parameters, stop, together, lines)) return false;
+    if (!reports) continue;
     const std::string& field = measure->field().name;
     for (std::int64_t i = 0; i < set.size(); ++i) measure->add_text(lines[static_cast<std::size_t>(i)], set.text(field, i));
     std::vector<std::string>& fields = compared[mode];
     if (std::find(fields.begin(), fields.end(), field) == fields.end()) fields.push_back(field);
   }
+  if (!reports) return true;
   for (const auto& [mode, lines] : written) show(mode, compared[mode], set, lines);
   return true;
 }

@@ -1,8 +1,8 @@
 #include "tools/train/shared_batches.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "tools/processes/message.h"
 #include "tools/run/clock.h"
 
 namespace graphrun {
@@ -123,52 +123,15 @@ void SharedBatches::take_round(std::int64_t step, int signal) {
   at_.batch = end;
 }
 
-// A message has, for each tensor: its name's length, its name, the number of its axes, their sizes, its bytes.
 void SharedBatches::gather_states() {
   if (parts_ == 1) return;
-  std::string own;
-  const auto add = [&](const void* data, std::size_t bytes) { own.append(static_cast<const char*>(data), bytes); };
-  const auto add_number = [&](std::int64_t number) { add(&number, sizeof number); };
-  for (std::int64_t part = share_.rank; part < parts_; part += share_.processes) {
-    const NamedTensors states = stepper_.states(part);
-    add_number(static_cast<std::int64_t>(states.size()));
-    for (const auto& [name, tensor] : states) {
-      add_number(static_cast<std::int64_t>(name.size()));
-      add(name.data(), name.size());
-      add_number(static_cast<std::int64_t>(tensor.sizes().size()));
-      for (const std::int64_t size : tensor.sizes()) add_number(size);
-      add_number(static_cast<std::int64_t>(tensor.dtype()));
-      add(tensor.raw(), tensor.bytes());
-    }
-  }
-  const std::vector<std::string> all = together_.gather(own);
+  MessageWriter own;
+  for (std::int64_t part = share_.rank; part < parts_; part += share_.processes) own.add(stepper_.states(part));
+  const std::vector<std::string> all = together_.collect(own.bytes());
   if (share_.rank != 0) return;
   for (int rank = 1; rank < share_.processes; ++rank) {
-    const std::string& text = all[static_cast<std::size_t>(rank)];
-    std::size_t at = 0;
-    const auto take = [&](void* data, std::size_t bytes) {
-      GRAPHRUN_CHECK(at + bytes <= text.size(), "gather_states: a short message");
-      std::memcpy(data, text.data() + at, bytes);
-      at += bytes;
-    };
-    const auto take_number = [&] {
-      std::int64_t number = 0;
-      take(&number, sizeof number);
-      return number;
-    };
-    for (std::int64_t part = rank; part < parts_; part += share_.processes) {
-      NamedTensors states;
-      for (std::int64_t left = take_number(); left > 0; --left) {
-        std::string name(static_cast<std::size_t>(take_number()), ' ');
-        take(name.data(), name.size());
-        Sizes sizes(static_cast<std::size_t>(take_number()));
-        for (std::int64_t& size : sizes) size = take_number();
-        Tensor tensor(static_cast<DType>(take_number()), sizes);
-        take(tensor.raw(), tensor.bytes());
-        states[name] = std::move(tensor);
-      }
-      stepper_.set_states(part, std::move(states));
-    }
+    MessageReader theirs(all[static_cast<std::size_t>(rank)]);
+    for (std::int64_t part = rank; part < parts_; part += share_.processes) stepper_.set_states(part, theirs.tensors());
   }
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/base/processor.h"
 #include "runtime/tensor/checkpoint.h"
 #include "tools/json/json.h"
+#include "tools/processes/message.h"
 #include "tools/train/run_length.h"
 
 namespace graphrun {
@@ -329,37 +330,42 @@ bool Trainer::end_epoch() {
   return !stopped();
 }
 
-// Process 0 evaluates for all.
 std::optional<ReportResults> Trainer::evaluate(const Dataset& set, const NamedTensors& parameters) {
-  if (together_ == nullptr) return evaluate_here(set, parameters);
-  std::optional<ReportResults> results;
-  std::string text;
-  if (together_->rank() == 0) {
-    results = evaluate_here(set, parameters);
-    text = results ? json_text(nlohmann::ordered_json{{"all", results_json(*results)}})
-                   : std::to_string(std::max(signals_.pending(), signal()));
-  }
-  text = together_->broadcast(text);
-  if (!text.starts_with("{")) agreed_signal_ = std::stoi(text);
-  if (together_->rank() != 0) results = parse_results(text, "all");
-  return results;
-}
-
-std::optional<ReportResults> Trainer::evaluate_here(const Dataset& set, const NamedTensors& parameters) {
   Variables variables;
   for (const auto& [name, tensor] : parameters) variables.set(name, tensor);
   std::optional<ReportResults> results;
   Work work;
   {
     const WorkMeter::Pause pause(meter_);
-    results = evaluator_.evaluate(set, variables, [this] { return stopped() || signals_.pending() != 0; });
+    results = evaluator_.evaluate(
+        set, variables, [this] { return stopped() || signals_.pending() != 0; }, together_);
     work = {.examples = evaluator_.examples(), .tokens = evaluator_.tokens(), .seconds = pause.seconds()};
   }
   if (results) note_speed(epoch(), state_.step, &set == valid_set_ ? "valid" : "test", work);
-  if (&set == valid_set_) {
+  if (results && &set == valid_set_) {
     for (const std::string& line : evaluator_.samples()) display_.log(line);
   }
-  return results;
+  return together_ == nullptr ? results : agreed_results(results);
+}
+
+// The results of process 0, or none and the signal that stopped the evaluation.
+std::optional<ReportResults> Trainer::agreed_results(const std::optional<ReportResults>& own) {
+  const std::string text = own ? json_text(nlohmann::ordered_json{{"all", results_json(*own)}}) : "";
+  const std::string first = together_->broadcast(text);
+  if (!first.empty()) return parse_results(first, "all");
+  for (const std::string& one : together_->gather(std::to_string(std::max(signals_.pending(), signal())))) {
+    agreed_signal_ = std::max(agreed_signal_, std::stoi(one));
+  }
+  return std::nullopt;
+}
+
+// The tensors of process 0.
+NamedTensors Trainer::shared(const NamedTensors& own) {
+  if (together_ == nullptr) return own;
+  MessageWriter message;
+  if (folder_.is_ours()) message.add(own);
+  const std::string first = together_->broadcast(message.bytes());
+  return folder_.is_ours() ? own : MessageReader(first).tensors();
 }
 
 std::string Trainer::reports_text(const std::optional<ReportResults>& results) const {
@@ -460,9 +466,9 @@ bool Trainer::average() {
   std::optional<BestModel> mean;
   folder_.inside([&] { mean = best_models_.mean(); });
   if (!agreed(mean.has_value())) return true;
-  const std::optional<ReportResults> results = evaluate(*valid_set_, mean ? mean->parameters : NamedTensors());
+  const std::optional<ReportResults> results = evaluate(*valid_set_, shared(mean ? mean->parameters : NamedTensors()));
   if (!results) return false;
-  if (!mean) return true;  // process 0 has it
+  if (!mean) return true;  // only process 0 has it
   mean->step = state_.step;
   mean->reports = reports_text(results);
   write({{"step", state_.step}, {"average", results_json(*results)}});
@@ -478,7 +484,7 @@ bool Trainer::finish() {
   folder_.inside([&] { best = read_parameters(layout_); });
   if (const std::optional<ReportResults> valid = parse_results(best.reports, "valid")) results_.emplace_back("valid", *valid);
   if (test_set_ != nullptr) {
-    const auto test = evaluate(*test_set_, best.tensors);
+    const auto test = evaluate(*test_set_, shared(best.tensors));
     if (!test) return false;
     write({{"epoch", state_.best_epoch}, {"test", results_json(*test)}});
     results_.emplace_back("test", *test);

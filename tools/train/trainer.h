@@ -108,7 +108,8 @@ class Trainer {
   bool judge(const ReportResults& results);
   bool average();
   std::optional<ReportResults> evaluate(const Dataset& set, const NamedTensors& parameters);
-  std::optional<ReportResults> evaluate_here(const Dataset& set, const NamedTensors& parameters);
+  std::optional<ReportResults> agreed_results(const std::optional<ReportResults>& own);
+  NamedTensors shared(const NamedTensors& own);
   void write(const nlohmann::ordered_json& line);
   void note_speed(std::int64_t epoch, std::int64_t step, const std::string& set = "", const Work& evaluation = {});
   double rate() const { return rate_.rate(state_.step + 1); }

@@ -1,13 +1,11 @@
 #include "runtime/communicator/communicator.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -22,6 +20,7 @@
 #include <thread>
 
 #include "runtime/base/file.h"
+#include "runtime/base/process.h"
 #include "runtime/base/status.h"
 #include "runtime/communicator/mpi_library.h"
 
@@ -61,19 +60,6 @@ class SignalsBlocked {
  private:
   sigset_t before_{};
 };
-
-// Whether a process of this machine has ended. It may be a zombie: some launchers wait for their children only at the end.
-bool has_ended(long pid) {
-  if (kill(static_cast<pid_t>(pid), 0) != 0) return errno == ESRCH;
-  std::array<char, 256> text{};
-  const int file = open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const ssize_t n = read(file, text.data(), text.size());
-  close(file);
-  const std::string_view stat(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
-  const std::size_t name_end = stat.rfind(')');  // the program's name may contain any character; the state follows it
-  return name_end != std::string_view::npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'Z';
-}
 
 }  // namespace
 
@@ -301,7 +287,7 @@ struct Communicator::Impl {
       const bool listens = rank == 0 || peer == 0;
       if (listens && now - heard[static_cast<std::size_t>(peer)] > Seconds(silence)) lose(peer);
       const long pid = pid_here(peer);
-      if (pid > 0 && has_ended(pid)) lose(peer);
+      if (pid > 0 && !state_of_process(pid).runs) lose(peer);  // some launchers wait for their children only at the end
     }
   }
 

@@ -18,6 +18,8 @@
 //
 // With these two, fsync does not wait for the disk, so that many runs take little time.
 //
+//   FILE_FAULT_FLOCK=ENOSYS     the file system has no flock
+//
 // OP is open (a folder too), read, write, fsync, rename, remove (a folder too) or mmap (of a file). ERROR is EIO, EINTR,
 // ENOSPC, ENOMEM, or short: half of the bytes are read or written.
 #include <dlfcn.h>
@@ -289,6 +291,10 @@ void* mmap(void* at, std::size_t size, int protection, int flags, int file, off_
 int fsync(int file) {
   if (refused("fsync", path_of(file))) return -1;
   return with_fault("fsync", file, [&] { return the_fault().syncs ? real<int(int)>("fsync")(file) : 0; });
+}
+int flock(int file, int operation) noexcept {
+  if (std::getenv("FILE_FAULT_FLOCK") != nullptr) return errno = ENOSYS, -1;
+  return real<int(int, int)>("flock")(file, operation);
 }
 int ftruncate(int file, off_t size) noexcept {
   return with_fault("ftruncate", file, [&] { return real<int(int, off_t)>("ftruncate")(file, size); });

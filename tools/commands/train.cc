@@ -71,9 +71,10 @@ int parse_processes(const std::string& text) {
 ExitCode train_together(const Arguments& arguments, Communicator* together) {
   po::options_description group("training", 100);
   group.add_options()("out", po::value<std::string>()->value_name("DIR"),
-                      "the folder for the model; a folder that contains a run is refused")(
-      "resume", "continue the run in that folder")("seed", po::value<std::string>()->value_name("N"),
-                                                   "replaces the job's train.seed")(
+                      "the folder for the model; a folder that contains a run is refused")("resume",
+                                                                                           "continue the run in that folder")(
+      "begin-or-resume", "continue the run in that folder, or begin one if there is none: for jobs that a scheduler requeues")(
+      "seed", po::value<std::string>()->value_name("N"), "replaces the job's train.seed")(
       "seeds", po::value<std::string>()->value_name("N,N,..."),
       "train one run per seed, in DIR/seed-N; print a table with mean and deviation, also to DIR/seeds.json")(
       "tensorboard", "also write metrics as TensorBoard event files, in DIR/tensorboard")(
@@ -126,7 +127,9 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
     fmt::print("{}", dump_job(job, true));
     return ExitCode::kDone;
   }
-  request.resume = options->count("resume") != 0;
+  const bool resumes = options->count("resume") != 0, either = options->count("begin-or-resume") != 0;
+  if (resumes && either) throw UsageError("--resume and --begin-or-resume do not go together");
+  request.begin = resumes ? RunFolder::Begin::kResume : either ? RunFolder::Begin::kEither : RunFolder::Begin::kNew;
   request.tensorboard = options->count("tensorboard") != 0;
   request.profile = option<std::string>(*options, "profile");
   if (request.profile == "-") throw UsageError("--profile takes a file: stdout has the model's figures");
@@ -150,7 +153,7 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
     return launch(parse_processes(processes), words);
   }
   if (tries) {
-    for (const char* other : {"resume", "seeds", "tensorboard", "profile"})
+    for (const char* other : {"resume", "begin-or-resume", "seeds", "tensorboard", "profile"})
       if (options->count(other) != 0)
         throw UsageError(fmt::format("--try and --{} do not go together: a trial begins a new run and leaves no files", other));
     const std::int64_t updates = parse_updates(option<std::string>(*options, "try"));

@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <exception>
@@ -29,48 +27,6 @@ bool run_lies_in(const ModelLayout& layout) {
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& other) {
   throw UserError(ExitCode::kUsage, "E0520 run-exists", fmt::format("'{}' already contains {}", path, what),
                   {"help: " + other + "name another folder with --out"});
-}
-
-// The text that the process holding the lock wrote into it: "process 123 on machine 'a'".
-std::string holder(int lock) {
-  std::array<char, 300> text{};
-  const ssize_t n = pread(lock, text.data(), text.size(), 0);
-  const std::string found(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
-  return found.starts_with("process ") && found.ends_with('\n') ? found.substr(0, found.size() - 1) : "another process";
-}
-
-void name_holder(int lock) {
-  const std::string text = fmt::format("process {} on machine '{}'\n", getpid(), machine_name());
-  // The text is only for messages. If the disk is full, more important writes will report it.
-  static_cast<void>(ftruncate(lock, 0) == 0 && pwrite(lock, text.data(), text.size(), 0) > 0);
-}
-
-// Whether the path still refers to the open file or folder; a run that leaves nothing removes its lock.
-bool is_at(int file, const std::string& path) {
-  struct stat opened {
-  }, named{};
-  return fstat(file, &opened) == 0 && stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
-         opened.st_ino == named.st_ino;
-}
-
-int take_lock(const std::string& path, const std::string& folder) {
-  while (true) {
-    const int lock = uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
-    if (lock < 0) unwritable_file(path, "write", errno);
-    const int taken = uninterrupted([&] { return flock(lock, LOCK_EX | LOCK_NB); });
-    const int error = taken == 0 ? 0 : errno;
-    if (taken == 0 && is_at(lock, path)) {
-      name_holder(lock);
-      return lock;
-    }
-    const std::string by = holder(lock);
-    close(lock);
-    if (error == EWOULDBLOCK) {
-      throw UserError(ExitCode::kRunFailed, "E0522 run-busy", fmt::format("{} is training into '{}'", by, folder),
-                      {"help: wait for its end, or name another folder with --out"});
-    }
-    if (error != 0) unwritable_file(path, "lock", error);
-  }
 }
 
 // Removes what was written under the name of a folder that had just been moved, unless another run is there now.
@@ -120,20 +76,15 @@ RunFolder::RunFolder(const std::string& path, Begin begin) : name_(path), layout
                     {"help: leave --resume out to begin one"});
   }
   make_folders(path);
-  lock_ = take_lock(layout_.lock(), path);
+  lock_ = FolderLock(layout_.lock(), path);
   folder_ = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (folder_ < 0) {
-    const int error = errno;
-    close(lock_);
-    unwritable_file(path, "open the folder", error);
-  }
+  if (folder_ < 0) unwritable_file(path, "open the folder", errno);
   // Checked while holding the lock: if two runs begin at once, the later one finds the files of the first.
-  if (begin == Begin::kResume) return;
+  if (begin == Begin::kResume || (begin == Begin::kEither && run_lies_in(layout_))) return;
   try {
-    require_no_run(path, begin == Begin::kNew);
+    require_no_run(path, begin != Begin::kMade);
   } catch (...) {
     close(folder_);
-    close(lock_);
     throw;
   }
 }
@@ -141,7 +92,7 @@ RunFolder::RunFolder(const std::string& path, Begin begin) : name_(path), layout
 RunFolder::~RunFolder() {
   if (!is_ours()) return;
   try {
-    if (is_at(lock_, layout_.lock()) && !run_lies_in(layout_)) {
+    if (lock_.at(layout_.lock()) && !run_lies_in(layout_)) {
       // The run left nothing, so remove all traces. If there are other files, rmdir keeps the folder.
       unlink(layout_.lock().c_str());
       rmdir(layout_.root.c_str());
@@ -149,20 +100,17 @@ RunFolder::~RunFolder() {
   } catch (const std::exception&) {  // unknown whether it left anything: keep the lock
   }
   close(folder_);
-  close(lock_);
 }
 
 void RunFolder::find() {
-  if (has_moved() || is_at(lock_, layout_.lock())) return;
+  if (has_moved() || lock_.at(layout_.lock())) return;
   const bool here = is_at(folder_, name_);
   if (here && is_there(layout_.lock())) {
     throw UserError(ExitCode::kRunFailed, "E0522 run-busy",
                     fmt::format("another run has taken '{}' since its run.lock was removed", name_));
   }
   if (here && is_there(layout_.manifest())) {
-    const int lock = take_lock(layout_.lock(), name_);
-    close(lock_);
-    lock_ = lock;
+    lock_ = FolderLock(layout_.lock(), name_);
     return;
   }
   struct stat info {};

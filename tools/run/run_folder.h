@@ -8,6 +8,7 @@
 
 #include "runtime/base/status.h"
 #include "tools/model/layout.h"
+#include "tools/run/folder_lock.h"
 
 namespace graphrun {
 
@@ -26,6 +27,7 @@ class RunFolder {
   enum class Begin {
     kNew,     // must not contain a run; is created if needed
     kResume,  // must contain a run
+    kEither,  // kResume if it contains a run, else kNew
     kMade,    // like kNew, for a command without --resume
     kShared,  // another process of this run writes it: this one does not check, create, lock or write anything
   };
@@ -40,7 +42,7 @@ class RunFolder {
   const ModelLayout& layout() const { return layout_; }
 
   // Whether this process writes the folder.
-  bool is_ours() const { return lock_ >= 0; }
+  bool is_ours() const { return lock_.held(); }
   // If the folder is ours, calls `act`, which reads or writes the folder's files through layout(). If the folder was moved
   // meanwhile, its old path may lead nowhere or to another run, so `act` is called again with the new place. Throws what `act`
   // throws, and UserError: (kNoRoom) E0526 removed-folder; (kRunFailed) E0522 if another process has taken the folder.
@@ -54,7 +56,8 @@ class RunFolder {
 
   const std::string name_;
   ModelLayout layout_;
-  int lock_ = -1, folder_ = -1;
+  FolderLock lock_;
+  int folder_ = -1;
 };
 
 }  // namespace graphrun

@@ -36,7 +36,8 @@ void check_folders(const TrainRequest& request, const std::vector<SeedResults>& 
   };
   if (holds_run(request.out)) refuse(request.out, "it is not one of several seeds; ");
   for (const SeedResults& run : runs) {
-    if (!request.resume && holds_run(run.folder)) refuse(run.folder, "--resume continues the runs of these seeds; else ");
+    if (request.begin == RunFolder::Begin::kNew && holds_run(run.folder))
+      refuse(run.folder, "--resume continues the runs of these seeds; else ");
   }
 }
 
@@ -139,7 +140,7 @@ ExitCode train_seeds(const TrainRequest& request, const std::vector<std::uint64_
     TrainRequest one = request;
     one.out = run.folder;
     one.settings.push_back("train.seed=" + std::to_string(run.seed));
-    one.resume = request.resume && holds_run(run.folder);
+    if (one.begin == RunFolder::Begin::kResume && !holds_run(run.folder)) one.begin = RunFolder::Begin::kNew;
     one.print_results = false;
     try {
       if (const ExitCode code = train(one); code != ExitCode::kDone) return code;

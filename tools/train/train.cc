@@ -184,9 +184,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   Communicator* const together = request.together;
   const bool writes = together == nullptr || together->rank() == 0;
   if (together != nullptr) require_batches(job, *together);
-  RunFolder folder(request.out, !writes          ? RunFolder::Begin::kShared
-                                : request.resume ? RunFolder::Begin::kResume
-                                                 : RunFolder::Begin::kNew);
+  RunFolder folder(request.out, writes ? request.begin : RunFolder::Begin::kShared);
   const bool profiles = writes && !request.profile.empty();
   if (profiles) const AtomicFile probe(request.profile);  // checks that it can be written; an existing file stays
   const ModelLayout& layout = folder.layout();

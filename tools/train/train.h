@@ -9,6 +9,7 @@
 #include "runtime/base/status.h"
 #include "runtime/communicator/communicator.h"
 #include "runtime/device/device.h"
+#include "tools/run/run_folder.h"
 
 namespace graphrun {
 
@@ -18,7 +19,7 @@ struct TrainRequest {
   std::vector<std::string> settings;  // --set, in order: "NAME=VALUE"
   std::string out;                    // the folder
   std::vector<std::string> command;   // the command line, for the record
-  bool resume = false;
+  RunFolder::Begin begin = RunFolder::Begin::kNew;
   bool quiet = false;
   bool print_results = true;  // print the kept model's reports to stdout
   bool tensorboard = false;   // also write event files

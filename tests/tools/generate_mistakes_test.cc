@@ -28,7 +28,7 @@ TEST_F(Generate, NamesTheSettingThatIsWrong) {
   warned("infer.say.generate.sample.temperature=2", "a beam searches and sample draws");
   const Ran graph = graphrun({"train", "graphs/translator.pbtxt", "--out", "no"});
   EXPECT_EQ(graph.code, 3);
-  EXPECT_THAT(graph.err, HasSubstr("the file declares itself a Graph; expected a Job"));
+  EXPECT_THAT(graph.err, HasSubstr("'graphs/translator.pbtxt' is a graph; expected a job"));
 }
 
 TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {

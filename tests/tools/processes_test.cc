@@ -9,6 +9,7 @@
 #include <set>
 
 #include "runtime/communicator/mpi_library.h"
+#include "runtime/threads/threads.h"
 #include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 
@@ -255,6 +256,20 @@ TEST_P(SeveralProcessesOf, RefuseOtherDataOnOneOfThem) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("error[E0534 unlike-processes]: process 1 on '"), HasSubstr(" has different data: '"),
                              HasSubstr("train.seg' has " + std::to_string(data.size() + 8) + " bytes there, has " +
                                        std::to_string(data.size()) + " bytes here")));
+}
+
+// Both processes are bound to one core, although their launcher may use more.
+TEST_P(SeveralProcessesOf, SayThatTheyAreBound) {
+  write("bound", "#!/bin/sh\ncores=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')\nexec taskset -c \"$cores\" \"$@\"\n");
+  fs::permissions(root_ / "bound", fs::perms::owner_all);
+  if (core_count() < 2) GTEST_SKIP() << "there is one core, to which every process is bound";
+  const Ran ran = mpirun(GetParam(), 2, job("out", {"--set", "train.epochs=1"}), "bound");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("warning[E0536 bound-to-cores]: process 0 on '"));
+  EXPECT_THAT(ran.err, HasSubstr(" may use 1 of "));
+  EXPECT_THAT(ran.err, HasSubstr("help: mpirun --bind-to none"));
+  const Ran free = mpirun(GetParam(), 2, job("free", {"--set", "train.epochs=1"}));
+  EXPECT_EQ(free.err.find("E0536"), std::string::npos) << free.err;
 }
 
 TEST_F(SeveralProcesses, AreStartedByTheOption) {

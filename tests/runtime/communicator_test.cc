@@ -59,7 +59,7 @@ Launched launch(const std::string& plugin, int processes, const std::string& tes
 class Communicators : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!can_launch(GetParam())) GTEST_SKIP() << "no " << GetParam();
+    if (!can_launch(GetParam())) GTEST_SKIP() << "this MPI library is not installed here; tools/setup --mpi installs it";
   }
 };
 INSTANTIATE_TEST_SUITE_P(Libraries, Communicators, testing::Values("openmpi", "mpich"),

@@ -136,7 +136,7 @@ class SeveralProcesses : public ProgramTest {
 class SeveralProcessesOf : public SeveralProcesses, public testing::WithParamInterface<std::string> {
  protected:
   void SetUp() override {
-    if (!can_run(GetParam())) GTEST_SKIP() << "no " << GetParam();
+    if (!can_run(GetParam())) GTEST_SKIP() << "this MPI library is not installed here; tools/setup --mpi installs it";
     SeveralProcesses::SetUp();
   }
 };
@@ -258,6 +258,21 @@ TEST_P(SeveralProcessesOf, RefuseOtherDataOnOneOfThem) {
                                        std::to_string(data.size()) + " bytes here")));
 }
 
+// One of two machines computes wrong results.
+TEST_P(SeveralProcessesOf, SayWhoseParametersDiffer) {
+  const std::string library = tests::build_folder() + "/lib";
+  write_start("faulty", "export GRAPHRUN_MPI_LIBRARY='" + library + "mpi_faults.so' MPI_FAULT_PLUGIN='" + library +
+                            "graphrun_mpi_" + GetParam() + ".so'");
+  const Ran ran = mpirun(GetParam(), 2, job("out"), "faulty");
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("error[E0535 unequal-parameters]: at step 2, parameter '"), HasSubstr("' of process 1 on '"),
+                    HasSubstr(" differs from that of process 0"), HasSubstr("note: the last checkpoint is kept")));
+  EXPECT_EQ(times(ran.err, "E0535"), 1u) << ran.err;
+  const Ran rest = graphrun(job("out", {"--resume"}));
+  EXPECT_EQ(rest.code, 0) << rest.err;
+}
+
 // Both processes are bound to one core, although their launcher may use more.
 TEST_P(SeveralProcessesOf, SayThatTheyAreBound) {
   write("bound", "#!/bin/sh\ncores=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')\nexec taskset -c \"$cores\" \"$@\"\n");
@@ -273,7 +288,8 @@ TEST_P(SeveralProcessesOf, SayThatTheyAreBound) {
 }
 
 TEST_F(SeveralProcesses, AreStartedByTheOption) {
-  if (!can_run("openmpi") && !can_run("mpich")) GTEST_SKIP() << "no MPI";
+  if (!can_run("openmpi") && !can_run("mpich"))
+    GTEST_SKIP() << "no MPI library is installed here; tools/setup --mpi installs two";
   const Ran one = graphrun(job("one"));
   ASSERT_EQ(one.code, 0) << one.err;
   const Ran ran = graphrun(job("two", {"--processes", "2"}));
@@ -290,7 +306,8 @@ TEST_F(SeveralProcesses, AreStartedByTheOption) {
 
 // The signal comes once the run has begun, even on a slow machine.
 TEST_F(SeveralProcesses, SaveAtASignalAndContinue) {
-  if (!can_run("openmpi") && !can_run("mpich")) GTEST_SKIP() << "no MPI";
+  if (!can_run("openmpi") && !can_run("mpich"))
+    GTEST_SKIP() << "no MPI library is installed here; tools/setup --mpi installs two";
   std::string command = tests::build_folder() + "/graphrun";
   for (const std::string& word : job("out", {"--processes", "2", "--set", "train.epochs=1000000"}))
     command += " '" + word + "'";

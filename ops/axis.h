@@ -32,12 +32,16 @@ inline std::int64_t evaluate(const Dim& dim, const KernelRequest& request) {
   return request.symbols != nullptr ? dim.evaluate(*request.symbols) : dim.evaluate({});
 }
 
+// The consecutive results that each of the lengths applies to: Lengths::repeat.
+inline std::int64_t results_of_length(const AxisView& view, const TensorView& lengths) {
+  return std::max<std::int64_t>(1, view.results() / std::max<std::int64_t>(1, lengths.count()));
+}
+
 // Operand i of a running kernel, as lengths along the axis of `view`.
 inline Lengths lengths_of(const KernelContext& context, std::size_t i, const AxisView& view) {
   if (!has_input(context, i)) return {nullptr, 1, view.n};
   const TensorView& lengths = context.inputs[i];
-  return {lengths.as<std::int32_t>(), std::max<std::int64_t>(1, view.results() / std::max<std::int64_t>(1, lengths.count())),
-          view.n};
+  return {lengths.as<std::int32_t>(), results_of_length(view, lengths), view.n};
 }
 
 }  // namespace graphrun

@@ -65,9 +65,9 @@ class Expander {
   }
 
   void tell(const Failure& failure) {
-    // A mistake on the command line may be found at each use of its value.
+    // A mistake may be found at each use of its value.
     for (const auto& d : failure.why) {
-      if (told_.insert(d).second && told_texts_.insert({d->at.str(), d->text}).second) diagnostics_.push_back(*d);
+      if (told_.insert({d->at.str(), d->text}).second) diagnostics_.push_back(*d);
     }
   }
 
@@ -243,9 +243,8 @@ class Expander {
   std::unique_ptr<Instance> instance_;
   std::map<std::string, ir::ValueId> variables_;
   std::vector<StateVariable> leaves_;
-  std::set<std::shared_ptr<const Diagnostic>> told_;  // shared ownership, so that no address is reused for another diagnostic
-  bool wrong_size_ = false;                           // of a setting
-  std::set<std::pair<std::string, std::string>> told_texts_;  // with their locations
+  bool wrong_size_ = false;                             // of a setting
+  std::set<std::pair<std::string, std::string>> told_;  // locations and texts
 };
 
 }  // namespace

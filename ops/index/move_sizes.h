@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "ops/axis.h"
 #include "ops/index/axis_part.h"
 #include "ops/index/moves.h"
 
@@ -86,9 +87,7 @@ struct LengthRuns {
   std::int64_t repeat, width;
 
   LengthRuns(const AxisView& view, const TensorView& lengths)
-      : whole(view),
-        repeat(std::max<std::int64_t>(1, view.results() / std::max<std::int64_t>(1, lengths.count()))),
-        width(std::max<std::int64_t>(1, std::gcd(view.inner, repeat))) {}
+      : whole(view), repeat(results_of_length(view, lengths)), width(std::max<std::int64_t>(1, std::gcd(view.inner, repeat))) {}
   moves::Runs of(std::int64_t n) const { return {{whole.outer, n, whole.inner / width}, width}; }
 };
 

@@ -33,8 +33,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
   const ColumnGrid grid = column_grid(view);
   const std::size_t operands = work.inputs.size();  // then the lengths, if there are any
   const bool has_lengths = operands < request.inputs.size();
-  const std::int64_t repeat =
-      has_lengths ? std::max<std::int64_t>(1, view.results() / std::max<std::int64_t>(1, request.inputs[operands].count())) : 0;
+  const std::int64_t repeat = has_lengths ? results_of_length(view, request.inputs[operands]) : 0;
   std::vector<FoldPart> parts;
   for (std::size_t first = 0; first < program.folds.size(); first += kFoldsOfKernel) {
     KernelFolds own;

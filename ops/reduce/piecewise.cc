@@ -379,11 +379,10 @@ class Piecewise::Chunks final : public PieceReader {
 Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const TileProgram> program, const AxisView& view,
                         std::vector<Fold> folds, DType dtype, std::size_t rank) {
   const std::size_t lengths = program->inputs().size();  // the input behind those of the program, if there is one
-  const std::int64_t counts = lengths < request.inputs.size() ? request.inputs[lengths].count() : 0;
+  const std::int64_t repeat = lengths < request.inputs.size() ? results_of_length(view, request.inputs[lengths]) : 0;
   return with_float(dtype, [&](auto zero) {
     using T = decltype(zero);
-    const auto work = std::make_shared<const Piecewise>(std::move(program), view, std::move(folds), lengths,
-                                                        counts == 0 ? 0 : view.results() / counts);
+    const auto work = std::make_shared<const Piecewise>(std::move(program), view, std::move(folds), lengths, repeat);
     Kernel kernel{[work](const KernelContext& c) { work->run<T>(c); }, work->workspace(sizeof(T))};
     const Sizes& result = request.outputs[0].sizes;
     if (view.count() == 0 || result.empty() || view.outer % result[0] != 0) return kernel;

@@ -59,7 +59,7 @@ Launched launch(const std::string& plugin, int processes, const std::string& tes
 class Communicators : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!can_launch(GetParam())) GTEST_SKIP() << "no " << GetParam();
+    if (!can_launch(GetParam())) GTEST_SKIP() << "this MPI library is not installed here; tools/setup --mpi installs it";
   }
 };
 INSTANTIATE_TEST_SUITE_P(Libraries, Communicators, testing::Values("openmpi", "mpich"),
@@ -217,7 +217,7 @@ TEST(CommunicatorProcesses, DISABLED_JoinNobody) {
 
 TEST_P(Communicators, SayThatAnotherLibrarysLauncherStartedThem) {
   const std::string other = GetParam() == "mpich" ? "openmpi" : "mpich";
-  if (!can_launch(other)) GTEST_SKIP() << "no " << other;
+  if (!can_launch(other)) GTEST_SKIP() << "only one MPI library is installed here; tools/setup --mpi installs two";
   const Launched ran = launch(other, 2, "*DISABLED_JoinNobody",
                               "GRAPHRUN_MPI_LIBRARY=" + tests::build_folder() + "/libgraphrun_mpi_" + GetParam() + ".so");
   EXPECT_THAT(ran.text, HasSubstr("E0531 foreign-launcher]: mpirun started 2 processes, but "));

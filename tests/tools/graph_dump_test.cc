@@ -183,6 +183,18 @@ TEST_F(GraphDump, PrintsAnEquationOnce) {
   EXPECT_GT(equations, 2);
 }
 
+// One node, in which the lengths follow the operands of the work.
+TEST_F(GraphDump, PrintsTheLengthsOfAFusedReduction) {
+  write("weighted.pbtxt", R"x(
+name: "weighted"
+input { name: "w" shape: "[time, batch, 1]" }   input { name: "v" shape: "[time, batch, 4]" }
+input { name: "n" shape: "[batch]" type: INT32 lengths_of: "time" }
+output: "c  =  sum(w * v, n, axis=0)"
+)x");
+  const std::vector<std::string> words = {"weighted.pbtxt", "--stage", "kernels", "--size", "time=3", "--size", "batch=2"};
+  EXPECT_THAT(run("graph-dump", words).out, HasSubstr("\nc = sum(w * v, lengths=n, axis=0)  // [2, 4]"));
+}
+
 TEST_F(GraphDump, PrintsTheGradientIfThereIsOne) {
   const Ran ran = dump({"--minimize", "loss"});
   EXPECT_EQ(ran.code, 0) << ran.err;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "runtime/communicator/mpi_library.h"
+#include "runtime/threads/threads.h"
 #include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 
@@ -135,7 +136,7 @@ class SeveralProcesses : public ProgramTest {
 class SeveralProcessesOf : public SeveralProcesses, public testing::WithParamInterface<std::string> {
  protected:
   void SetUp() override {
-    if (!can_run(GetParam())) GTEST_SKIP() << "no " << GetParam();
+    if (!can_run(GetParam())) GTEST_SKIP() << "this MPI library is not installed here; tools/setup --mpi installs it";
     SeveralProcesses::SetUp();
   }
 };
@@ -257,8 +258,38 @@ TEST_P(SeveralProcessesOf, RefuseOtherDataOnOneOfThem) {
                                        std::to_string(data.size()) + " bytes here")));
 }
 
+// One of two machines computes wrong results.
+TEST_P(SeveralProcessesOf, SayWhoseParametersDiffer) {
+  const std::string library = tests::build_folder() + "/lib";
+  write_start("faulty", "export GRAPHRUN_MPI_LIBRARY='" + library + "mpi_faults.so' MPI_FAULT_PLUGIN='" + library +
+                            "graphrun_mpi_" + GetParam() + ".so'");
+  const Ran ran = mpirun(GetParam(), 2, job("out"), "faulty");
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("error[E0535 unequal-parameters]: at step 2, parameter '"), HasSubstr("' of process 1 on '"),
+                    HasSubstr(" differs from that of process 0"), HasSubstr("note: the last checkpoint is kept")));
+  EXPECT_EQ(times(ran.err, "E0535"), 1u) << ran.err;
+  const Ran rest = graphrun(job("out", {"--resume"}));
+  EXPECT_EQ(rest.code, 0) << rest.err;
+}
+
+// Both processes are bound to one core, although their launcher may use more.
+TEST_P(SeveralProcessesOf, SayThatTheyAreBound) {
+  write("bound", "#!/bin/sh\ncores=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')\nexec taskset -c \"$cores\" \"$@\"\n");
+  fs::permissions(root_ / "bound", fs::perms::owner_all);
+  if (core_count() < 2) GTEST_SKIP() << "there is one core, to which every process is bound";
+  const Ran ran = mpirun(GetParam(), 2, job("out", {"--set", "train.epochs=1"}), "bound");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("warning[E0536 bound-to-cores]: process 0 on '"));
+  EXPECT_THAT(ran.err, HasSubstr(" may use 1 of "));
+  EXPECT_THAT(ran.err, HasSubstr("help: mpirun --bind-to none"));
+  const Ran free = mpirun(GetParam(), 2, job("free", {"--set", "train.epochs=1"}));
+  EXPECT_EQ(free.err.find("E0536"), std::string::npos) << free.err;
+}
+
 TEST_F(SeveralProcesses, AreStartedByTheOption) {
-  if (!can_run("openmpi") && !can_run("mpich")) GTEST_SKIP() << "no MPI";
+  if (!can_run("openmpi") && !can_run("mpich"))
+    GTEST_SKIP() << "no MPI library is installed here; tools/setup --mpi installs two";
   const Ran one = graphrun(job("one"));
   ASSERT_EQ(one.code, 0) << one.err;
   const Ran ran = graphrun(job("two", {"--processes", "2"}));
@@ -275,7 +306,8 @@ TEST_F(SeveralProcesses, AreStartedByTheOption) {
 
 // The signal comes once the run has begun, even on a slow machine.
 TEST_F(SeveralProcesses, SaveAtASignalAndContinue) {
-  if (!can_run("openmpi") && !can_run("mpich")) GTEST_SKIP() << "no MPI";
+  if (!can_run("openmpi") && !can_run("mpich"))
+    GTEST_SKIP() << "no MPI library is installed here; tools/setup --mpi installs two";
   std::string command = tests::build_folder() + "/graphrun";
   for (const std::string& word : job("out", {"--processes", "2", "--set", "train.epochs=1000000"}))
     command += " '" + word + "'";

@@ -107,8 +107,9 @@ def run_tests(machine, names, seconds, before=(), environment=None, stall=STALL)
 
 
 def shards(machine) -> int:
-    """The number of processes that run tests at the same time: one for every four cores, at most four."""
-    return max(1, min(4, machine.cores // 4))
+    """The number of processes that run tests at the same time. Tests spend most of their time in compiling kernels and in
+    computing what the CPU gives, both on one core; each process takes some hundred MiB of the device's memory."""
+    return max(1, min(12, machine.cores - 2))
 
 
 def gtest(machine, pattern, seconds, environment=None, alone=False):
@@ -117,7 +118,7 @@ def gtest(machine, pattern, seconds, environment=None, alone=False):
     if not names:
         return {"verdict": "cut off" if machine.left() < 3 else "FAILED", "why": why}
     count = 1 if alone else min(shards(machine), len(names))
-    environment = {**(environment or {}), **({"OMP_NUM_THREADS": str(machine.cores // count)} if count > 1 else {})}
+    environment = {**(environment or {}), **({"OMP_NUM_THREADS": str(max(1, machine.cores // count))} if count > 1 else {})}
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         parts = list(pool.map(lambda i: run_tests(machine, names[i::count], seconds, (), environment), range(count)))
     return entry_of(parts)

@@ -76,7 +76,7 @@ TEST_F(Trial, RefusesWhatMakesNoSenseBesideIt) {
   for (const std::string wrong : {"0", "-1", "x", "", "2.5"}) {
     const Ran ran = graphrun(words({"--try", wrong}));
     EXPECT_EQ(ran.code, 2) << wrong;
-    EXPECT_THAT(ran.err, HasSubstr("--try takes a number of updates")) << wrong;
+    EXPECT_THAT(ran.err, HasSubstr("--try takes a whole number from 1, found")) << wrong;
   }
   const Ran diverged =
       graphrun(words({"--try", "9", "--set", "train.clip.global_norm=0", "--set", "train.optimizer.sgd.learning_rate=1e30"}));

@@ -34,15 +34,6 @@ std::string words_of_usage(const CommandLine& line) {
   return fmt::format("'{}' takes {}{}", command, names.size() == 1 ? "one " : "", fmt::join(names, " and "));
 }
 
-int parse_threads(const std::string& text) {
-  int number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end)
-    throw UsageError(fmt::format("--threads takes a whole number from 1, found '{}'", text));
-  return number;
-}
-
 void print_help(const CommandLine& line) {
   std::ostringstream text;
   text << "usage: " << line.usage << "\n\n" << line.about << "\n";
@@ -121,8 +112,17 @@ std::optional<po::variables_map> parse(const CommandLine& line, const Arguments&
   for (const CommandLine::Word& word : line.words) {
     if (word.needed && options.count(word.name) == 0) throw UsageError(fmt::format("{} is missing: {}", word.name, line.usage));
   }
-  set_threads(options.count("threads") != 0 ? parse_threads(options["threads"].as<std::string>()) : threads());
+  set_threads(options.count("threads") != 0 ? whole_number("--threads", options["threads"].as<std::string>()) : threads());
   return options;
+}
+
+std::int32_t whole_number(const std::string& option, const std::string& text) {
+  std::int32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end || number < 1)
+    throw UsageError(fmt::format("{} takes a whole number from 1, found '{}'", option, text));
+  return number;
 }
 
 std::vector<Diagnostic> share_cores(const po::variables_map& options, Communicator* together) {

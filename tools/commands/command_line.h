@@ -42,6 +42,9 @@ T option(const po::variables_map& options, const std::string& name, T otherwise 
   return options.count(name) != 0 ? options[name].as<T>() : otherwise;
 }
 
+// The value of an option that takes a whole number from 1. Throws UsageError.
+std::int32_t whole_number(const std::string& option, const std::string& text);
+
 // Among several processes of a machine that may use the same cores, each gets its share of threads, unless --threads says
 // otherwise. Returns warnings (E0536), in process 0. `together`: null if there is only this process. Throws PeerEnd.
 std::vector<Diagnostic> share_cores(const po::variables_map& options, Communicator* together);

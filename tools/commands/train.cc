@@ -37,15 +37,6 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   }
 }
 
-// Parses the value of --try.
-std::int64_t parse_updates(const std::string& text) {
-  std::int32_t updates = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), updates);
-  if (error != std::errc() || stop != text.data() + text.size() || updates < 1)
-    throw UsageError("--try takes a number of updates, 1 or more, found '" + text + "'");
-  return updates;
-}
-
 // A job with mistakes is not trained. It is then read like `graphrun check` does, to report the mistakes in its graph and data
 // too.
 LoadedJob sound_job(const TrainRequest& request) {
@@ -56,16 +47,6 @@ LoadedJob sound_job(const TrainRequest& request) {
   } catch (const UserError& error) {
     throw UserError(error.exit_code(), with_all_mistakes(error.diagnostics(), request.text, request.job, request.settings));
   }
-}
-
-// A number of processes.
-int parse_processes(const std::string& text) {
-  std::int32_t processes = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), processes);
-  if (error != std::errc() || stop != text.data() + text.size() || processes < 1) {
-    throw UsageError("--processes takes a number of processes, 1 or more, found '" + text + "'");
-  }
-  return processes;
 }
 
 ExitCode train_together(const Arguments& arguments, Communicator* together) {
@@ -141,22 +122,22 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
   if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");
   if (!seeds.empty() && !request.profile.empty())
     throw UsageError("--profile and --seeds do not go together: a profile is of one run");
-  if (!processes.empty() && together != nullptr && parse_processes(processes) != together->size()) {
+  if (!processes.empty() && together != nullptr && whole_number("--processes", processes) != together->size()) {
     throw UsageError(fmt::format("--processes {}, but a launcher started {}", processes, together->size()));
   }
-  const bool several = together != nullptr || (!processes.empty() && parse_processes(processes) > 1);
+  const bool several = together != nullptr || (!processes.empty() && whole_number("--processes", processes) > 1);
   if (several && tries) throw UsageError("--try is of one process");
   if (several && !seeds.empty()) throw UsageError("--seeds trains one run after another, each with one process");
   if (several && together == nullptr) {
     Arguments words = {"train"};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    return launch(parse_processes(processes), words);
+    return launch(whole_number("--processes", processes), words);
   }
   if (tries) {
     for (const char* other : {"resume", "begin-or-resume", "seeds", "tensorboard", "profile"})
       if (options->count(other) != 0)
         throw UsageError(fmt::format("--try and --{} do not go together: a trial begins a new run and leaves no files", other));
-    const std::int64_t updates = parse_updates(option<std::string>(*options, "try"));
+    const std::int64_t updates = whole_number("--try", option<std::string>(*options, "try"));
     sound_job(request);
     return try_training(request, updates);
   }

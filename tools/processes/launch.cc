@@ -61,8 +61,8 @@ Mpirun find_mpirun() {
     const bool open_mpi = version_text(path).find("Open MPI") != std::string::npos;
     const std::string plugin = open_mpi ? "openmpi" : "mpich";
     if (!has_mpi_plugin(plugin)) continue;
-    // By default, Open MPI binds each process to one core and refuses more processes than cores. If one process is killed,
-    // MPICH kills all others at once, so none could report which.
+    // By default, Open MPI binds each process to one core and refuses more processes than cores. If one process ends, MPICH
+    // kills all others, which may still have to report why.
     if (open_mpi) return {path, plugin, {"-q", "--oversubscribe", "--bind-to", "none"}};
     return {path, plugin, {"-disable-auto-cleanup"}};
   }

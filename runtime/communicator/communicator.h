@@ -1,6 +1,7 @@
 // Communication between the processes of one run: messages, sums, and the end of a process.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -39,7 +40,7 @@ struct Transfer {
   int peer = 0;
   const void* send = nullptr;  // exactly one of `send` and `receive` is set
   void* receive = nullptr;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;  // of a receive: the most, up to 1 GiB; beyond, the exact number
 };
 
 // A thread of its own makes every call of the MPI library, so that messages proceed while the caller computes. This thread
@@ -97,7 +98,7 @@ class Communicator {
 
 // Sums of float32 arrays over processes. Arrays are added in the order of ranks, so the result has the bits of one process
 // that adds the same arrays in this order. Each process owns 1/N of the elements: it receives these from all others and adds
-// them.
+// them. Blocks that consist of zeros are not transferred, such as the rows of an embedding whose words a batch lacks.
 class OrderedSum {
  public:
   // `count`: elements of an array. `communicator` must outlive it.
@@ -115,8 +116,12 @@ class OrderedSum {
     std::size_t begin = 0, end = 0;
     std::size_t size() const { return end - begin; }
   };
+  // Which blocks of a piece a message contains, a bit each.
+  static constexpr std::size_t kPiece = std::size_t{1} << 18, kBlock = 64;  // elements
+  using Blocks = std::array<std::uint64_t, kPiece / kBlock / 64>;
   Elements slice(int rank) const;
   Elements piece(int rank, std::size_t number) const;
+  void send(const float* numbers, std::size_t count, int to, std::vector<Transfer>& transfers);
   void add_piece(std::span<const float> numbers, std::size_t number, int first, int last, bool begins);
 
   Communicator& communicator_;
@@ -124,6 +129,10 @@ class OrderedSum {
   std::size_t pieces_ = 0;       // of each slice
   std::vector<float> sum_;       // this process's slice
   std::vector<float> received_;  // this slice of the arrays of the others, by rank
+  std::vector<Blocks> inbox_;    // of received pieces, by rank, then number
+  // What is being sent.
+  std::vector<std::unique_ptr<Blocks>> sent_blocks_;
+  std::vector<std::unique_ptr<float[]>> packed_;
 };
 
 }  // namespace graphrun

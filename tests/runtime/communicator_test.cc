@@ -17,6 +17,8 @@
 #include <filesystem>
 #include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
@@ -65,8 +67,10 @@ class Communicators : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Libraries, Communicators, testing::Values("openmpi", "mpich"),
                          [](const auto& info) { return info.param; });
 
-// A number of a batch. Their magnitudes differ, so that each order of addition has another result.
-float number(std::size_t batch, std::size_t i) {
+// A number of a batch. Their magnitudes differ, so that each order of addition has another result. `sparse`: most are zeros of
+// either sign, in sequences that begin anywhere.
+float number(std::size_t batch, std::size_t i, bool sparse) {
+  if (sparse && (i / 100 + batch) % 5 != 0) return i / 1000 % 3 == 0 && i % 7 == 0 ? -0.0f : 0.0f;
   const auto bits = static_cast<std::uint32_t>(batch * 2654435761u + i * 40503u + 12345u);
   const std::uint32_t mixed = (bits ^ bits >> 15) * 2246822519u;
   return std::ldexp(static_cast<float>(mixed % 2000001u) - 1e6f, static_cast<int>(mixed >> 28) - 8);
@@ -76,7 +80,8 @@ TEST(CommunicatorProcesses, DISABLED_AddInOrder) {
   Communicator together(this_launcher(), 60);
   together.introduce();
   const int n = together.size(), me = together.rank();
-  for (const std::size_t count : {std::size_t{1}, std::size_t{1000003}}) {
+  const std::vector<std::pair<std::size_t, bool>> cases = {{1, false}, {1000003, false}, {1000003, true}, {64, true}};
+  for (const auto& [count, sparse] : cases) {
     OrderedSum sum(together, count);
     std::vector<float> expected(count), numbers(count);
     std::size_t batch = 0;
@@ -87,17 +92,18 @@ TEST(CommunicatorProcesses, DISABLED_AddInOrder) {
         const int first = round == 1 && n > 2 ? 1 : 0, last = n - 1;
         const bool begins = round == 0 && update == 0;
         if (round == 0 && update > 0) sum.begin_from(numbers);
-        for (std::size_t i = 0; i < count; ++i) numbers[i] = number(batch + static_cast<std::size_t>(me), i);
+        for (std::size_t i = 0; i < count; ++i) numbers[i] = number(batch + static_cast<std::size_t>(me), i, sparse);
         for (int r = first; r <= last; ++r) {
           for (std::size_t i = 0; i < count; ++i) {
-            const float x = number(batch + static_cast<std::size_t>(r), i);
+            const float x = number(batch + static_cast<std::size_t>(r), i, sparse);
             expected[i] = begins && r == first ? x : expected[i] + x;
           }
         }
         batch += static_cast<std::size_t>(n);
         sum.add(numbers, first, last, begins, round == 1);
       }
-      ASSERT_EQ(std::memcmp(numbers.data(), expected.data(), count * sizeof(float)), 0) << count << " " << update;
+      ASSERT_EQ(std::memcmp(numbers.data(), expected.data(), count * sizeof(float)), 0)
+          << count << " " << sparse << " " << update;
     }
   }
 }

@@ -154,7 +154,9 @@ TEST_P(SeveralProcessesOf, LeaveTheFilesOfOne) {
     EXPECT_EQ(ran.out, one.out);
     EXPECT_EQ(times(ran.err, "epoch 3/3  loss"), 1u) << ran.err;
     if (n > 1) {
-      EXPECT_THAT(ran.err, HasSubstr("processes: " + std::to_string(n) + " on 1 machine, 1 thread each, "));
+      EXPECT_THAT(ran.err, AllOf(HasSubstr("processes: " + std::to_string(n) + " on 1 machine, 1 thread each, "),
+                                 HasSubstr("note: processes wait for the largest batch of a round"),
+                                 testing::ContainsRegex("epoch 3/3 .*\\(communication [0-9]+ %, waiting [0-9]+ %\\)")));
     }
   }
 }

@@ -236,7 +236,13 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   }
   data.reserve_memory(stepper, prepared.evaluator);
   describe(display, prepared, data);
-  if (together != nullptr) display.log("processes: " + processes_text(*together, recipe));
+  if (together != nullptr) {
+    display.log("processes: " + processes_text(*together, recipe));
+    const DataSpec& spec = network.job.data;
+    if (spec.format != Format::kStream && spec.tokens == 0) {
+      display.log("note: processes wait for the largest batch of a round; data.batch.tokens limits the size of batches");
+    }
+  }
   if (!checkpoint) {
     for (const std::string& line : stepper.beginnings()) display.log("initialize: " + line);
   }

@@ -99,7 +99,7 @@ TEST_F(GraphDump, TellsHowLoopsRun) {
   const Ran large = dump({"--stage", "loops", "--size", "time=9", "--size", "batch=40000", "--device", "cuda"});
   const Ran rounded = dump(with({"--device", "cuda", "--product-precision", "bfloat16"}));
   unsetenv("GRAPHRUN_CUDA_LIBRARY");
-  EXPECT_THAT(rounded.out, HasSubstr(" products in it, 1 passed from block to block, on matrix units in bfloat16, "));
+  EXPECT_THAT(rounded.out, HasSubstr(" products in it, 1 passed from block to block, on matrix units in bfloat16; "));
   EXPECT_EQ(cuda.out.find("matrix units"), std::string::npos);
   refuses({"--stage", "loops", "--size", "time=4", "--size", "batch=2", "--product-precision", "bf17"}, "not 'bf17'");
   EXPECT_THAT(

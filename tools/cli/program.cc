@@ -13,6 +13,7 @@
 #include <new>
 #include <set>
 #include <system_error>
+#include <typeinfo>
 
 #include "runtime/base/file.h"
 #include "runtime/base/suggestion.h"

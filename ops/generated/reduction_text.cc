@@ -60,7 +60,7 @@ FoldTexts fold_texts(const DeviceCode& code, const KernelFolds& folds, const std
 
 ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view,
                                        std::int64_t repeat) {
-  ReductionArguments made{code.arguments(), {}, {}, {}, "Lengths{nullptr, 1, arguments.view.n}"};
+  ReductionArguments made{code.arguments(), {}, {}, {}, "Lengths{nullptr, 1, arguments.view.n}", {}, {}, {}};
   Identifiers names = code.names();
   for (std::size_t i = 0; i < folds.folds.size(); ++i) {
     const std::string type = gives_position(folds.folds[i].kind) ? "std::int32_t" : code.type_of_result(folds.folds[i].result);
@@ -78,6 +78,12 @@ ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds
   return made;
 }
 
+void ReductionArguments::add_parts() {
+  grid = layout.add<ColumnGrid>("grid");
+  parts = layout.add_address("parts", "void");
+  joins = layout.add<std::int32_t>("joins");
+}
+
 namespace {
 
 const std::string kReductionIncludes = std::string(kDeviceIncludes) + "#include \"ops/reduce/column_folds.h\"\n";
@@ -88,22 +94,40 @@ std::string reduction_body(const DeviceCode& code, const KernelFolds& folds, con
   const FoldTexts texts = fold_texts(code, folds, arguments.targets, comments);
   std::string body = kTextBegin + code.index_type() + arguments.layout.text() + "\n" + code.functions(comments) + texts.values;
   body += R"x(
+GRAPHRUN_DEVICE void write(const Arguments& arguments, const cuda::Column& c, const Value& total) {
+)x" + texts.write +
+          R"x(}
+
 GRAPHRUN_ENTRY(graphrun_@, Arguments) {
-  const cuda::Column c(arguments.grid, arguments.view, )x" +
-          arguments.columns + R"x();
+  const Lengths lengths = )x" +
+          arguments.columns + R"x(;
+  Value* const parts = static_cast<Value*>(arguments.parts);
+  const Value start = {)x" +
+          texts.start + R"x(};
+  const auto join = [](const Value& left, const Value& right) { return put_together(left, right); };
+  if (arguments.joins > 0) {
+    const AxisView view = {arguments.view.results(), arguments.joins, 1};
+    cuda::Column c(arguments.grid, view, Lengths{nullptr, 1, view.n});
+    const Value total =
+        c.fold(start, [&](const Value& so_far, std::int64_t at, std::int64_t) { return join(so_far, parts[at]); }, join);
+    if (!c.leads()) return;
+    c.n = lengths.at(c.result);
+    return write(arguments, c, total);
+  }
+  const cuda::Column c(arguments.grid, arguments.view, lengths);
   const Value total = c.fold(
-      Value{)x" +
-          texts.start + R"x(},
+      start,
       [&](const Value& so_far, std::int64_t at, std::int64_t position) {
         const Results<1> results = compute<1>(arguments, static_cast<Index>(at));
         Value one;
 )x" + texts.take +
           R"x(        return put_together(so_far, one);
       },
-      [](const Value& left, const Value& right) { return put_together(left, right); });
+      join);
   if (!c.leads()) return;
-)x" + texts.write +
-          R"x(}
+  if (arguments.grid.parts == 1) return write(arguments, c, total);
+  parts[c.place()] = total;
+}
 
 }  // namespace graphrun::generated_@
 )x";

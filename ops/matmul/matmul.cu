@@ -1,10 +1,14 @@
 // Matrix products on CUDA with cuBLAS: matmul, matmul_reduce and the products that the pass `merge` combines.
+#include <algorithm>
+#include <type_traits>
+
 #include "ops/device_indices.h"
 #include "ops/dispatch.h"
 #include "ops/matmul/gather_matmul.h"
 #include "ops/matmul/plan.h"
 #include "ops/matmul/precision.h"
 #include "ops/matmul/product_part.h"
+#include "ops/matmul/rounded_copies.h"
 #include "ops/schema.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/launch.h"
@@ -20,11 +24,26 @@ RowMajorProduct row_major(const MatrixProduct& p) {
 
 // A product with an empty summed axis is 0, which not every library implements.
 template <class T>
-void multiply_rows(const KernelContext& c, const RowMajorProduct& p, ProductPrecision precision, const T* a, const T* b, T* y) {
-  if (p.k > 0) return cuda::multiply_rows(c.stream, p, precision, a, b, y);
-  if (p.accumulate) return;
-  cuda::for_elements(
-      c, p.m * p.n * p.count, GRAPHRUN_LAMBDA(std::int64_t i) { y[i] = 0; });
+void multiply_as_they_are(void* stream, const RowMajorProduct& p, ProductPrecision precision, const T* a, const T* b, T* y) {
+  if (p.k > 0) return cuda::multiply_rows(stream, p, precision, a, b, y);
+  const std::int64_t count = p.m * p.n * p.count;
+  if (p.accumulate || count == 0) return;
+  const auto clear = GRAPHRUN_LAMBDA(std::int64_t i) { y[i] = 0; };
+  cuda::launch(stream, cuda::grid_of_elements(count), &cuda::elements_kernel<decltype(clear)>, clear, count);
+}
+
+// `scratch` has cuda::copies_bytes().
+template <class T>
+void multiply_rows(void* stream, const RowMajorProduct& p, ProductPrecision precision, const T* a, const T* b, T* y,
+                   void* scratch) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (cuda::multiplies_copies(p, precision) && cuda::has_matrix_units_on(stream)) {
+      const cuda::RoundedCopy of_a = cuda::copy_of_a(p);
+      cuda::round_factor(stream, of_a, a, scratch);
+      return cuda::multiply_copies(stream, p, scratch, b, static_cast<char*>(scratch) + of_a.bytes(), y);
+    }
+  }
+  multiply_as_they_are(stream, p, precision, a, b, y);
 }
 
 // A run of products whose factors are at constant strides.
@@ -54,13 +73,17 @@ std::vector<ProductRun> runs_of(const ProductPlan& plan) {
 
 template <class T>
 Kernel plan_kernel(const ProductPlan& plan, ProductPrecision precision) {
-  return {[plan, precision, runs = runs_of(plan)](const KernelContext& c) {
-    for (const ProductRun& run : runs) {
-      const ProductOffsets& at = plan.batch[static_cast<std::size_t>(run.first)];
-      multiply_rows(c, run.product, precision, c.inputs[0].as<const T>() + at.a, c.inputs[1].as<const T>() + at.b,
-                    c.outputs[0].as<T>() + run.first * run.product.c_step);
-    }
-  }};
+  const std::vector<ProductRun> runs = runs_of(plan);
+  std::size_t scratch = 0;
+  for (const ProductRun& run : runs) scratch = std::max(scratch, cuda::copies_bytes(run.product, precision));
+  return {[plan, precision, runs](const KernelContext& c) {
+            for (const ProductRun& run : runs) {
+              const ProductOffsets& at = plan.batch[static_cast<std::size_t>(run.first)];
+              multiply_rows(c.stream, run.product, precision, c.inputs[0].as<const T>() + at.a, c.inputs[1].as<const T>() + at.b,
+                            c.outputs[0].as<T>() + run.first * run.product.c_step, c.workspace);
+            }
+          },
+          scratch};
 }
 
 Kernel bind_plan(const KernelRequest& request, const ProductPlan& plan) {
@@ -78,14 +101,68 @@ REGISTER_KERNEL("matmul_reduce", kCuda, [](const KernelRequest& request) {
   return bind_plan(in_own_precision(request), {plan_matmul_reduce(request), {{0, 0}}, false});
 });
 
+// How a group's products use scratch space. A sum's products follow each other, and use the same. Others run at the same time:
+// each copies its second factor to a place of its own; a first factor that all of them share is copied once.
+struct GroupScratch {
+  std::vector<std::size_t> at;  // by product
+  std::size_t bytes = 0;
+  bool shares_a = false;  // the copy is at the beginning
+
+  GroupScratch(const ProductGroup& group, ProductPrecision precision) {
+    const bool sums = group.kind == ProductGroup::Kind::kSum;
+    const RowMajorProduct first = row_major(group.products[0]);
+    shares_a = !sums && group.products.size() > 1;
+    for (std::size_t i = 0; i < group.products.size(); ++i) {
+      const RowMajorProduct p = row_major(group.products[i]);
+      shares_a = shares_a && group.a(i) == group.a(0) && p.m == first.m && p.k == first.k && p.transpose_a == first.transpose_a &&
+                 cuda::multiplies_copies(p, precision);
+    }
+    if (shares_a) bytes = cuda::copy_of_a(first).bytes();
+    for (const MatrixProduct& product : group.products) {
+      const RowMajorProduct p = row_major(product);
+      const std::size_t own = shares_a ? cuda::copy_of_b(p).bytes() : cuda::copies_bytes(p, precision);
+      at.push_back(sums ? 0 : bytes);
+      bytes = sums ? std::max(bytes, own) : bytes + own;
+    }
+  }
+};
+
+// The products of a group; a(i), b(i) and y(i) return the operands of product i.
+template <class T, class A, class B, class Y>
+void multiply_group(void* stream, const ProductGroup& group, ProductPrecision precision, const GroupScratch& scratch, void* memory,
+                    const A& a, const B& b, const Y& y) {
+  const auto place = [&](std::size_t i) { return static_cast<char*>(memory) + scratch.at[i]; };
+  if (group.kind == ProductGroup::Kind::kSum) {
+    for (std::size_t i = 0; i < group.products.size(); ++i)
+      multiply_rows<T>(stream, row_major(group.products[i]), precision, a(i), b(i), y(i), place(i));
+    return;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (scratch.shares_a && cuda::has_matrix_units_on(stream)) {
+      cuda::round_factor(stream, cuda::copy_of_a(row_major(group.products[0])), a(0), memory);
+      return cuda::side_by_side(stream, group.products.size(), [&](std::size_t i, void* own) {
+        cuda::multiply_copies(own, row_major(group.products[i]), memory, b(i), place(i), y(i));
+      });
+    }
+  }
+  cuda::side_by_side(stream, group.products.size(), [&](std::size_t i, void* own) {
+    const RowMajorProduct p = row_major(group.products[i]);
+    if (scratch.shares_a) return multiply_as_they_are<T>(own, p, precision, a(i), b(i), y(i));
+    multiply_rows<T>(own, p, precision, a(i), b(i), y(i), place(i));
+  });
+}
+
 template <class T>
 Kernel group_kernel(const ProductGroup& group, ProductPrecision precision) {
-  return {[group, precision](const KernelContext& c) {
-    for (std::size_t i = 0; i < group.products.size(); ++i) {
-      multiply_rows(c, row_major(group.products[i]), precision, c.inputs[group.a(i)].as<const T>(),
-                    c.inputs[group.b(i)].as<const T>(), c.outputs[group.y(i)].as<T>());
-    }
-  }};
+  const GroupScratch scratch(group, precision);
+  return {[group, precision, scratch](const KernelContext& c) {
+            multiply_group<T>(
+                c.stream, group, precision, scratch, c.workspace,
+                [&](std::size_t i) { return c.inputs[group.a(i)].as<const T>(); },
+                [&](std::size_t i) { return c.inputs[group.b(i)].as<const T>(); },
+                [&](std::size_t i) { return c.outputs[group.y(i)].as<T>(); });
+          },
+          scratch.bytes};
 }
 
 Kernel bind_group(const KernelRequest& given, const ProductGroup& group) {
@@ -105,7 +182,9 @@ Kernel gather_products_kernel(const KernelRequest& request) {
   const KernelRequest products = product_request(request);
   const ProductGroup group = plan_gather_matmul(products, request.attributes->boolean("transpose_b"));
   const std::int64_t table_rows = request.inputs[0].sizes[0], count = products.inputs[0].count();
-  Kernel kernel{[group, table_rows, count, precision = request.products](const KernelContext& c) {
+  const auto gathered = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(products.inputs[0].bytes()), kAlignment));
+  const GroupScratch scratch(group, request.products);
+  Kernel kernel{[group, table_rows, count, gathered, scratch, precision = request.products](const KernelContext& c) {
                   cuda::check_device_indices(c, c.inputs[1], table_rows);
                   if (table_rows == 0) return;  // there is nothing to index, which was reported
                   const std::int64_t k = group.products[0].k;
@@ -119,12 +198,13 @@ Kernel gather_products_kernel(const KernelRequest& request) {
                         const bool kept = keep == nullptr || keep[row] != 0;
                         rows[e] = kept ? table[cuda::clamped(indices[row], table_rows) * k + e % k] : T(0);
                       });
-                  for (std::size_t i = 0; i < group.products.size(); ++i) {
-                    multiply_rows(c, row_major(group.products[i]), precision, static_cast<const T*>(rows),
-                                  c.inputs[i + kGatherMatmulMatrix].as<const T>(), c.outputs[i].as<T>());
-                  }
+                  multiply_group<T>(
+                      c.stream, group, precision, scratch, static_cast<char*>(c.workspace) + gathered,
+                      [&](std::size_t) { return static_cast<const T*>(rows); },
+                      [&](std::size_t i) { return c.inputs[i + kGatherMatmulMatrix].as<const T>(); },
+                      [&](std::size_t i) { return c.outputs[i].as<T>(); });
                 },
-                products.inputs[0].bytes()};
+                gathered + scratch.bytes};
   kernel.refuse = cuda::refusal(request.inputs[1], table_rows, "gather: index");
   return kernel;
 }

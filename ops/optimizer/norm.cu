@@ -32,13 +32,15 @@ struct PieceBody {
 };
 
 template <class Out, bool norm>
-struct TotalBody {
+struct TotalFold {
+  using Value = double;
   const double* pieces;
   Out* out;
-  GRAPHRUN_DEVICE void operator()(const Column& c) const {
-    const double total = c.fold(
-        0.0, [this](double sum, std::int64_t at, std::int64_t) { return sum + pieces[at]; }, cuda::Add());
-    if (c.leads()) *out = static_cast<Out>(norm ? element::sqrt(total) : total == 0 ? 1.0 : 0.0);
+  GRAPHRUN_DEVICE double start() const { return 0; }
+  GRAPHRUN_DEVICE double take(double sum, std::int64_t at, std::int64_t) const { return sum + pieces[at]; }
+  GRAPHRUN_DEVICE double join(double a, double b) const { return a + b; }
+  GRAPHRUN_DEVICE void write(const Column&, double total) const {
+    *out = static_cast<Out>(norm ? element::sqrt(total) : total == 0 ? 1.0 : 0.0);
   }
 };
 
@@ -54,10 +56,10 @@ Kernel pieces_kernel(const KernelRequest& request) {
           cuda::for_columns(c, view, {nullptr, 1, kPiece}, sizeof(double), PieceBody<T, norm>{x.as<T>(), x.count(), pieces});
           pieces += view.outer;
         }
-        cuda::for_columns(c, {1, all, 1}, {nullptr, 1, all}, sizeof(double),
-                          TotalBody<Out, norm>{static_cast<double*>(c.workspace), c.outputs[0].as<Out>()});
+        const double* const first = static_cast<double*>(c.workspace);
+        cuda::fold_columns(c, {1, all, 1}, {nullptr, 1, all}, pieces, TotalFold<Out, norm>{first, c.outputs[0].as<Out>()});
       },
-      static_cast<std::size_t>(all) * sizeof(double)};
+      static_cast<std::size_t>(all) * sizeof(double) + cuda::folds_bytes<TotalFold<Out, norm>>({1, all, 1})};
 }
 REGISTER_KERNEL("global_norm", kCuda, [](const KernelRequest& request) {
   return with_float(request.outputs.at(0).dtype, [&](auto zero) {

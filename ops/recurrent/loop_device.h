@@ -66,6 +66,7 @@ constexpr int kColumnsTogether = 4;
 struct Part {
   int block, blocks;      // the block's number among those that share columns
   int cluster, clusters;  // the cluster's number among those that share rows
+  int together;           // shares begin at multiples of this number of columns
   GRAPHRUN_DEVICE int first_row(int rows) const { return cut(rows, cluster); }
   GRAPHRUN_DEVICE int rows(int rows) const { return cut(rows, cluster + 1) - cut(rows, cluster); }
 
@@ -76,20 +77,21 @@ struct Part {
 };
 
 // For a grid: the rows are divided into `row_parts`, and the blocks of each part share the columns.
-GRAPHRUN_DEVICE Part part_of_grid(int row_parts = 1) {
-  const int blocks = static_cast<int>(cuda::block_count()) / row_parts, block = static_cast<int>(cuda::block_index());
-  return {block % blocks, blocks, block / blocks, row_parts};
+GRAPHRUN_DEVICE Part part_of_grid(int blocks, int row_parts) {
+  const int block = static_cast<int>(cuda::block_index());
+  return {block % blocks, blocks, block / blocks, row_parts, kColumnsTogether};
 }
 
-// A block's columns: a range that begins at a multiple of kColumnsTogether; all blocks have about equally many.
+// A block's columns: a range of `full` columns that begins at a multiple of Part::together. The last blocks may have fewer, or
+// none. Code that numbers a block's columns counts `full` of them: where sizes are constants in the text, so is `full`, and
+// divisions by it are cheap.
 struct Columns {
-  int begin, end;
+  int begin, end, full;
   GRAPHRUN_DEVICE Columns(int columns, const Part& part) {
-    const long long steps = (columns + kColumnsTogether - 1) / kColumnsTogether;
-    begin = static_cast<int>(steps * part.block / part.blocks * kColumnsTogether);
-    const int cut = static_cast<int>(steps * (part.block + 1) / part.blocks * kColumnsTogether);
-    begin = begin < columns ? begin : columns;
-    end = cut < columns ? cut : columns;
+    const int steps = (columns + part.together - 1) / part.together;
+    full = (steps + part.blocks - 1) / part.blocks * part.together;
+    begin = part.block * full < columns ? part.block * full : columns;
+    end = begin + full < columns ? begin + full : columns;
   }
   GRAPHRUN_DEVICE int count() const { return end - begin; }
 };
@@ -101,15 +103,17 @@ struct Product {
   static constexpr int kFactors = terms > groups ? terms : groups;
   int rows, columns, inner[terms];
   bool transpose_b;  // factors are stored [columns, inner]
+  int row_tiles;     // on matrix units: tiles of the rows, the most that a block has
   Part part;
   const T *a[terms], *b[kFactors];
   T* y[groups];
   const void* passed[terms];  // all rows of a left factor, in the order of loop_passed.h; or null
   const void* resident;       // the block's columns of all factors in shared memory, as bring() stores them; or null
 
-  // The block's columns of all results are numbered one result after the other: the result of a column, and its index there.
-  GRAPHRUN_DEVICE static int group_of(int column, const Columns& own) { return groups > 1 ? column / own.count() : 0; }
-  GRAPHRUN_DEVICE static int column_of(int column, const Columns& own) { return groups > 1 ? column % own.count() : column; }
+  // The block's columns of all results are numbered one result after the other, Columns::full of each: the result of a column,
+  // and its index there.
+  GRAPHRUN_DEVICE static int group_of(int column, const Columns& own) { return groups > 1 ? column / own.full : 0; }
+  GRAPHRUN_DEVICE static int column_of(int column, const Columns& own) { return groups > 1 ? column % own.full : column; }
   GRAPHRUN_DEVICE int inner_of(int factor) const { return terms > 1 ? chosen(inner, factor) : inner[0]; }
   GRAPHRUN_DEVICE const T* factor(int f) const { return chosen(b, f); }
   GRAPHRUN_DEVICE T* result(int group) const { return chosen(y, group); }
@@ -134,12 +138,12 @@ template <class T, int terms, int groups>
 GRAPHRUN_DEVICE void bring(const Product<T, terms, groups>& p, T* to) {
   const Columns own(p.columns, p.part);
   for (int f = 0; f < Product<T, terms, groups>::kFactors; ++f) {
-    const int count = p.inner_of(f) * own.count();
+    const int count = p.inner_of(f) * own.full;
     for (int e = cuda::thread_index(); e < count; e += cuda::thread_count()) {
       // Adjacent threads read adjacent elements.
-      const int k = p.transpose_b ? e % p.inner_of(f) : e / own.count();
-      const int c = p.transpose_b ? e / p.inner_of(f) : e % own.count();
-      to[k * own.count() + c] = p.factor_at(f, k, own.begin + c);
+      const int k = p.transpose_b ? e % p.inner_of(f) : e / own.full;
+      const int c = p.transpose_b ? e / p.inner_of(f) : e % own.full;
+      to[k * own.full + c] = own.begin + c < own.end ? p.factor_at(f, k, own.begin + c) : T(0);
     }
     to += count;
   }
@@ -155,7 +159,7 @@ GRAPHRUN_DEVICE constexpr int padded_rows(int rows) { return (rows + kTileRows -
 template <class T, int terms, int groups>
 GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
   const Columns own(p.columns, p.part);
-  const int width = groups * own.count();  // columns of all results together
+  const int width = groups * own.full;  // columns of all results together
   const int padded = padded_rows(p.rows), column_tiles = (width + kTileColumns - 1) / kTileColumns;
   const int tiles = padded / kTileRows * column_tiles;
   for (int first = 0; first < tiles; first += kMostTiles * cuda::thread_count()) {
@@ -185,15 +189,16 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
           for (int c = 0; c < kTileColumns; ++c) {
             const int at = column + c < width ? column + c : width - 1;
             const int group = p.group_of(at, own), mine = p.column_of(at, own), f = terms > 1 ? i : group;
+            const int there = own.begin + mine < p.columns ? own.begin + mine : p.columns - 1;  // what lies beyond is discarded
             if (resident != nullptr) {
               // With several results all factors have the same size; with several terms `resident` advances past each.
-              factor[c] = resident + (terms > 1 ? 0 : group * inner * own.count()) + begin * own.count() + mine;
-              stride = own.count();
+              factor[c] = resident + (terms > 1 ? 0 : group * inner * own.full) + begin * own.full + mine;
+              stride = own.full;
             } else if (p.transpose_b) {
-              factor[c] = p.factor(f) + static_cast<std::int64_t>(own.begin + mine) * inner + begin;
+              factor[c] = p.factor(f) + static_cast<std::int64_t>(there) * inner + begin;
               stride = 1;
             } else {
-              factor[c] = p.factor(f) + static_cast<std::int64_t>(begin) * p.columns + own.begin + mine;
+              factor[c] = p.factor(f) + static_cast<std::int64_t>(begin) * p.columns + there;
               stride = p.columns;
             }
           }
@@ -211,7 +216,7 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
           }
         }
       }
-      if (terms > 1 && resident != nullptr) resident += inner * own.count();
+      if (terms > 1 && resident != nullptr) resident += inner * own.full;
     }
     GRAPHRUN_UNROLL
     for (int s = 0; s < kMostTiles; ++s) {
@@ -224,6 +229,7 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
         for (int c = 0; c < kTileColumns; ++c) {
           if (row + r >= p.rows || column + c >= width) continue;
           const int group = p.group_of(column + c, own), mine = p.column_of(column + c, own);
+          if (own.begin + mine >= own.end) continue;
           p.result(group)[static_cast<std::int64_t>(row + r) * p.columns + own.begin + mine] = sum[s][r][c];
         }
       }
@@ -236,10 +242,10 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
 template <class Work>
 GRAPHRUN_DEVICE void for_own_elements(const Part& part, int all_rows, int columns, const Work& work) {
   const Columns own(columns, part);
-  const int first = part.first_row(all_rows), count = part.rows(all_rows) * own.count();
+  const int first = part.first_row(all_rows), count = part.rows(all_rows) * own.full;
   for (int e = cuda::thread_index(); e < count; e += cuda::thread_count()) {
-    const int row = e / own.count(), column = own.begin + e % own.count();
-    work(row, column, static_cast<std::int64_t>(first + row) * columns + column);
+    const int row = e / own.full, column = own.begin + e % own.full;
+    if (column < own.end) work(row, column, static_cast<std::int64_t>(first + row) * columns + column);
   }
 }
 

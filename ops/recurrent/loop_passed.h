@@ -8,10 +8,9 @@
 
 namespace graphrun::loop {
 
-GRAPHRUN_DEVICE Part part_of_cluster() {
-  const int blocks = cuda::cluster_size();
+GRAPHRUN_DEVICE Part part_of_cluster(int blocks, int together) {
   return {cuda::cluster_rank(), blocks, static_cast<int>(cuda::block_index()) / blocks,
-          static_cast<int>(cuda::block_count()) / blocks};
+          static_cast<int>(cuda::block_count()) / blocks, together};
 }
 
 // Bytes that a thread sends at once.
@@ -42,7 +41,7 @@ struct PlainOrder {
     for (int j = 0; j < n; ++j) reinterpret_cast<T*>(to)[(k + j) * padded + row] = packed.v[j];
   }
   // A block's part is contiguous; rows are padded to multiples of 16 bytes.
-  GRAPHRUN_DEVICE int slots(const Columns& own, int /*rows*/) const {
+  GRAPHRUN_DEVICE int slots(const Columns& own, int /*row_tiles*/) const {
     return own.count() * padded * static_cast<int>(sizeof(T)) / kSlotBytes;
   }
   GRAPHRUN_DEVICE void send(char* to, const char* from, const Columns& own, int slot) const {
@@ -89,20 +88,23 @@ struct TileOrder {
       halves[k % kInWord] = static_cast<unsigned short>(packed.words[0]);
     }
   }
-  // A slot is the words of a tile that a thread reads at once, for the tiles that contain columns of the block. A block's
-  // columns begin at a word.
-  GRAPHRUN_DEVICE static int first_tile(const Columns& own) { return own.begin / (kInWord * cuda::kUnitWords); }
+  // A slot is the words of a tile that a thread reads at once, for the tiles that can contain columns of a block with `full`
+  // columns. A block's columns begin at a word.
+  GRAPHRUN_DEVICE static bool whole_tiles(const Columns& own) { return own.full % (kInWord * cuda::kUnitWords) == 0; }
   GRAPHRUN_DEVICE static int tiles(const Columns& own) {
-    return own.count() == 0 ? 0 : static_cast<int>(tiles_deep(own.end, kInWord)) - first_tile(own);
+    return static_cast<int>(tiles_deep(own.full, kInWord)) + (whole_tiles(own) ? 0 : 1);
   }
-  GRAPHRUN_DEVICE int slots(const Columns& own, int rows) const {
-    return static_cast<int>(tiles_of(rows, cuda::kUnitRows)) * tiles(own) * cuda::kWarpThreads;
-  }
+  GRAPHRUN_DEVICE int slots(const Columns& own, int row_tiles) const { return row_tiles * tiles(own) * cuda::kWarpThreads; }
   GRAPHRUN_DEVICE void send(char* to, const char* from, const Columns& own, int slot) const {
     static_assert(kLeftWords * sizeof(unsigned) == kSlotBytes);
     const int t = slot % cuda::kWarpThreads, tile = slot / cuda::kWarpThreads;
-    const int across = first_tile(own) + tile % tiles(own), row_tile = tile / tiles(own);
+    const int across = own.begin / (kInWord * cuda::kUnitWords) + tile % tiles(own), row_tile = tile / tiles(own);
     const int at = ((row_tile * deep + across) * cuda::kWarpThreads + t) * kSlotBytes;
+    if (own.count() == 0) return;
+    if (whole_tiles(own)) {
+      if (across * kInWord * cuda::kUnitWords < own.end) send_slot(to + at, from + at);
+      return;
+    }
     const int begin = own.begin / kInWord, end = static_cast<int>(tiles_of(own.end, kInWord));
     const int word = across * cuda::kUnitWords + t % 4;  // of the slot's first two words; the other two are four words further
     const bool first = word >= begin && word < end, last = word + 4 >= begin && word + 4 < end;
@@ -133,13 +135,12 @@ GRAPHRUN_DEVICE void put_own(const T* from, const Part& part, int all_rows, int 
 
 // Sends what the block stored in its shared memory to the other blocks of its cluster. Adjacent threads write adjacent words.
 template <class Order>
-GRAPHRUN_DEVICE void send_own(const Part& part, int all_rows, int columns, char* mine) {
-  const int rows = part.rows(all_rows), rank = cuda::cluster_rank(), blocks = cuda::cluster_size();
-  const Order order(rows, columns);
+GRAPHRUN_DEVICE void send_own(const Part& part, int all_rows, int columns, int row_tiles, char* mine) {
+  const Order order(part.rows(all_rows), columns);
   const Columns own(columns, part);
-  const int slots = order.slots(own, rows);
-  for (int e = cuda::thread_index(); e < slots * (blocks - 1); e += cuda::thread_count()) {
-    const int other = (rank + 1 + e / slots) % blocks;  // each block begins with a different one
+  const int slots = order.slots(own, row_tiles);
+  for (int e = cuda::thread_index(); e < slots * (part.blocks - 1); e += cuda::thread_count()) {
+    const int other = (part.block + 1 + e / slots) % part.blocks;  // each block begins with a different one
     order.send(cuda::memory_of(other, mine), mine, own, e % slots);
   }
 }

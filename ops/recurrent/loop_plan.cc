@@ -11,9 +11,10 @@
 namespace graphrun {
 namespace {
 
-constexpr std::int64_t kColumnsTogether = loop::kColumnsTogether;
 // The fewest columns for a block of a cluster: one tile of the matrix units.
 constexpr std::int64_t kColumnsOfBlock = cuda::kUnitColumns;
+// Elements of the summed axis in a tile of the narrowest type; the fewest columns for which shares are rounded up to tiles.
+constexpr std::int64_t kColumnsOfTile = 2 * cuda::kUnitWords, kWideColumns = 128;
 
 // How a float32 product is rounded on a device with matrix units; null if it is not rounded.
 const LoopPlan::RoundedForm* rounded_form(const ProductPart& part, bool matrix_units) {
@@ -164,6 +165,11 @@ bool LoopPlanner::take_clusters(const BoundScan& scan, const ProgramLayout& layo
   plan_.in_clusters = true;
   find_passed(scan);
   const std::int64_t widest = widest_columns();
+  // Blocks send whole tiles to each other if their columns begin at tiles; that costs the matrix units little or nothing.
+  const bool rounds = std::any_of(plan_.passed.begin(), plan_.passed.end(), [&](const LoopPlan::Passed& p) {
+    return plan_.members[p.reader].rounded != nullptr;
+  });
+  plan_.together = rounds && widest >= kWideColumns ? kColumnsOfTile : loop::kColumnsTogether;
   for (std::size_t i = limits_.clusters.size(); i-- > 0;) {
     plan_.column_parts = DeviceLimits::cluster_size(i);
     plan_.row_parts = std::min<std::int64_t>(limits_.clusters[i], plan_.members[0].rows);
@@ -172,6 +178,7 @@ bool LoopPlanner::take_clusters(const BoundScan& scan, const ProgramLayout& layo
     if (plan_.keeps_weights() && plan_.fits()) return true;
   }
   plan_.in_clusters = false;
+  plan_.together = loop::kColumnsTogether;
   return false;
 }
 
@@ -180,7 +187,7 @@ bool LoopPlanner::take_clusters(const BoundScan& scan, const ProgramLayout& layo
 // has more columns of the weights.
 void LoopPlanner::take_grid(const BoundScan& scan, const ProgramLayout& layout) {
   find_passed(scan);
-  const std::int64_t most_columns = (widest_columns() + kColumnsTogether - 1) / kColumnsTogether;
+  const std::int64_t most_columns = (widest_columns() + loop::kColumnsTogether - 1) / loop::kColumnsTogether;
   const auto take = [&](std::int64_t row_parts) {
     plan_.row_parts = row_parts;
     plan_.column_parts =
@@ -351,7 +358,15 @@ std::size_t ProductPart::passed_bytes() const {
 
 // The number in the block that has the most.
 std::int64_t LoopPlan::columns_of(const LoopMember& m) const {
-  return (round_up(m.columns, kColumnsTogether) / kColumnsTogether + column_parts - 1) / column_parts * kColumnsTogether;
+  return (round_up(m.columns, together) / together + column_parts - 1) / column_parts * together;
+}
+
+bool LoopPlan::has_constant_sizes() const {
+  constexpr std::int64_t kLarge = 128 * 128;  // elements of weights
+  return std::any_of(members.begin(), members.end(), [](const LoopMember& m) {
+    return m.product != nullptr && std::any_of(m.product->group.products.begin(), m.product->group.products.end(),
+                                               [](const MatrixProduct& p) { return p.k * p.n >= kLarge; });
+  });
 }
 
 std::int64_t LoopPlan::row_tiles_of(const LoopMember& m) const { return loop::tiles_of(rows_of(m), cuda::kUnitRows); }

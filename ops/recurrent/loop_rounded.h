@@ -41,8 +41,8 @@ template <class Form, int terms, int groups>
 GRAPHRUN_DEVICE unsigned right_word(const Product<float, terms, groups>& p, const Columns& own, int term, int column_tile,
                                     int deep_tile, int t, int which) {
   const int column = column_tile * cuda::kUnitColumns + t / 4;
-  if (column >= groups * own.count()) return 0;
   const int at = own.begin + p.column_of(column, own), inner = p.inner[term];
+  if (column >= groups * own.full || at >= own.end) return 0;
   const int k = (deep_tile * cuda::kUnitWords + t % 4 + which * 4) * Form::kInWord;
   const float* const b = p.factor(terms > 1 ? term : p.group_of(column, own));
   return p.transpose_b ? word_at<Form>(b + static_cast<std::int64_t>(at) * inner, 1, k, inner)
@@ -53,14 +53,26 @@ GRAPHRUN_DEVICE unsigned right_word(const Product<float, terms, groups>& p, cons
 template <class Form, int terms, int groups>
 GRAPHRUN_DEVICE void bring_rounded(const Product<float, terms, groups>& p, unsigned* to) {
   const Columns own(p.columns, p.part);
-  const int column_tiles = static_cast<int>(tiles_of(groups * own.count(), cuda::kUnitColumns));
+  const int column_tiles = static_cast<int>(tiles_of(groups * own.full, cuda::kUnitColumns));
   for (int i = 0; i < terms; ++i) {
     const int deep_tiles = static_cast<int>(tiles_deep(p.inner[i], Form::kInWord));
     const int words = column_tiles * deep_tiles * cuda::kWarpThreads * kRightWords;
-    for (int e = cuda::thread_index(); e < words; e += cuda::thread_count()) {
+    const auto word = [&](int e) {
       const int t = e / kRightWords % cuda::kWarpThreads, tile = e / kRightWords / cuda::kWarpThreads;
-      to[e] = right_word<Form>(p, own, i, tile / deep_tiles, tile % deep_tiles, t, e % kRightWords);
+      return right_word<Form>(p, own, i, tile / deep_tiles, tile % deep_tiles, t, e % kRightWords);
+    };
+    // Several loads are in flight at once, before the first store, which might be to the same address.
+    constexpr int kAtOnce = 8;
+    const int all = cuda::thread_count();
+    int e = cuda::thread_index();
+    for (; e + (kAtOnce - 1) * all < words; e += kAtOnce * all) {
+      unsigned loaded[kAtOnce];
+      GRAPHRUN_UNROLL
+      for (int k = 0; k < kAtOnce; ++k) loaded[k] = word(e + k * all);
+      GRAPHRUN_UNROLL
+      for (int k = 0; k < kAtOnce; ++k) to[e + k * all] = loaded[k];
     }
+    for (; e < words; e += all) to[e] = word(e);
     to += words;
   }
 }
@@ -99,8 +111,8 @@ struct Warps {
   int row_tiles, column_tiles, rows, columns;  // tiles of the block's results, and of an item
   int items, sharing, together;                // number of items; warps that share one; items computed at a time
   int warp, thread;                            // the warp's number in the block, the thread's in the warp
-  GRAPHRUN_DEVICE Warps(int all_rows, int width, int warp_rows, int warp_columns) {
-    row_tiles = static_cast<int>(tiles_of(all_rows, cuda::kUnitRows));
+  GRAPHRUN_DEVICE Warps(int all_row_tiles, int width, int warps, int warp_rows, int warp_columns) {
+    row_tiles = all_row_tiles;
     column_tiles = static_cast<int>(tiles_of(width, cuda::kUnitColumns));
     // Make the items as equal as possible.
     const int across = static_cast<int>(tiles_of(column_tiles, warp_columns));
@@ -108,7 +120,6 @@ struct Warps {
     rows = down == 0 ? 0 : static_cast<int>(tiles_of(row_tiles, down));
     columns = across == 0 ? 0 : static_cast<int>(tiles_of(column_tiles, across));
     items = down * across;
-    const int warps = cuda::thread_count() / cuda::kWarpThreads;
     sharing = items == 0 || items >= warps ? 1 : warps / items;
     together = warps / sharing;
     warp = cuda::thread_index() / cuda::kWarpThreads, thread = cuda::thread_index() % cuda::kWarpThreads;
@@ -127,56 +138,63 @@ GRAPHRUN_DEVICE void add_tiles(float (&sum)[warp_rows][warp_columns][4], const W
   GRAPHRUN_UNROLL
   for (int r = 0; r < warp_rows; ++r) {
     const int tile = w.row_of(item) + r < w.row_tiles ? w.row_of(item) + r : w.row_tiles - 1;
-    left[r] = rows + (static_cast<std::int64_t>(tile) * deep * cuda::kWarpThreads + w.thread) * kLeftWords;
+    left[r] = rows + (tile * deep * cuda::kWarpThreads + w.thread) * kLeftWords;
   }
-  constexpr int kAhead = warp_rows * warp_columns > kMostWarpColumns ? 2 : 4;
-  GRAPHRUN_UNROLL_BY(kAhead)
-  for (int d = w.warp % w.sharing; d < deep; d += w.sharing) {
-    element::Pack<unsigned, kLeftWords> x[warp_rows];
+  // The left tiles of several steps are loaded before the first is used: in a grid, they come from the device's memory.
+  constexpr int kAhead = 4;
+  for (int first = w.warp % w.sharing; first < deep; first += kAhead * w.sharing) {
+    element::Pack<unsigned, kLeftWords> x[kAhead][warp_rows];
     GRAPHRUN_UNROLL
-    for (int r = 0; r < warp_rows; ++r) x[r] = element::load<kLeftWords>(left[r] + d * cuda::kWarpThreads * kLeftWords);
-    GRAPHRUN_UNROLL
-    for (int c = 0; c < warp_columns; ++c) {
-      const element::Pack<unsigned, kRightWords> b = right(c, d);
+    for (int u = 0; u < kAhead; ++u) {
+      const int d = first + u * w.sharing < deep ? first + u * w.sharing : deep - 1;
       GRAPHRUN_UNROLL
-      for (int r = 0; r < warp_rows; ++r) cuda::multiply_add<Form>(sum[r][c], x[r].v, b.v);
+      for (int r = 0; r < warp_rows; ++r) x[u][r] = element::load<kLeftWords>(left[r] + d * cuda::kWarpThreads * kLeftWords);
+    }
+    GRAPHRUN_UNROLL
+    for (int u = 0; u < kAhead; ++u) {
+      const int d = first + u * w.sharing;
+      if (d >= deep) break;
+      GRAPHRUN_UNROLL
+      for (int c = 0; c < warp_columns; ++c) {
+        const element::Pack<unsigned, kRightWords> b = right(c, d);
+        GRAPHRUN_UNROLL
+        for (int r = 0; r < warp_rows; ++r) cuda::multiply_add<Form>(sum[r][c], x[u][r].v, b.v);
+      }
     }
   }
 }
 
-// Whether, of the warps that share an item, this one adds up their sums of the item's k-th tile.
-GRAPHRUN_DEVICE bool has_sum(const Warps& w, int k) { return k % w.sharing == w.warp % w.sharing; }
-
-// Adds up the sums of warps that share an item, `most` tiles at a time, in the order of the warps. For each tile, one of them
-// gets the total.
-template <int warp_rows, int warp_columns>
-GRAPHRUN_DEVICE void add_parts(float (&sum)[warp_rows][warp_columns][4], const Warps& w, bool works, unsigned* piece,
-                               int most) {
+// Adds up the sums of warps that share an item, `most` tiles at a time, in the order of the warps, and calls write(tile, total):
+// each of the warps does so for some of the tiles.
+template <int warp_rows, int warp_columns, int threads, class Write>
+GRAPHRUN_DEVICE void add_parts(const float (&sum)[warp_rows][warp_columns][4], const Warps& w, bool works, unsigned* piece,
+                               int most, const Write& write) {
   using Sums = element::Pack<float, 4>;
+  constexpr int kTiles = warp_rows * warp_columns;
   float* const parts = reinterpret_cast<float*>(piece);
-  const auto place = [&](int k, int warp) {
-    return parts + ((k * static_cast<std::int64_t>(cuda::thread_count()) + warp * cuda::kWarpThreads + w.thread) * 4);
-  };
-  for (int first = 0; first < warp_rows * warp_columns; first += most) {
+  const auto place = [&](int k, int warp) { return parts + (k * threads + warp * cuda::kWarpThreads + w.thread) * 4; };
+  const int mine = w.warp % w.sharing, first_warp = w.warp - mine;
+  for (int first = 0; first < kTiles; first += most) {
     cuda::barrier();  // the previous contents have been read
     GRAPHRUN_UNROLL
-    for (int k = 0; k < warp_rows * warp_columns; ++k) {
+    for (int k = 0; k < kTiles; ++k) {
       if (!works || k < first || k >= first + most) continue;
-      Sums mine;
+      Sums own;
       GRAPHRUN_UNROLL
-      for (int i = 0; i < 4; ++i) mine.v[i] = sum[k / warp_columns][k % warp_columns][i];
-      element::store(place(k - first, w.warp), mine);
+      for (int i = 0; i < 4; ++i) own.v[i] = sum[k / warp_columns][k % warp_columns][i];
+      element::store(place(k - first, w.warp), own);
     }
     cuda::barrier();
-    GRAPHRUN_UNROLL
-    for (int k = 0; k < warp_rows * warp_columns; ++k) {
-      if (!works || k < first || k >= first + most || !has_sum(w, k)) continue;
-      float(&all)[4] = sum[k / warp_columns][k % warp_columns];
-      for (int other = 0; other < w.sharing; ++other) {
-        const Sums of_other = element::load<4>(place(k - first, w.warp - w.warp % w.sharing + other));
+    // A loop with few instructions: warps would otherwise fetch different ones.
+    for (int k = mine; k < kTiles; k += w.sharing) {
+      if (!works || k < first || k >= first + most) continue;
+      Sums total = element::load<4>(place(k - first, first_warp));
+      for (int other = 1; other < w.sharing; ++other) {
+        const Sums next = element::load<4>(place(k - first, first_warp + other));
         GRAPHRUN_UNROLL
-        for (int i = 0; i < 4; ++i) all[i] = other == 0 ? of_other.v[i] : all[i] + of_other.v[i];
+        for (int i = 0; i < 4; ++i) total.v[i] += next.v[i];
       }
+      write(k, total.v);
     }
   }
 }
@@ -184,11 +202,11 @@ GRAPHRUN_DEVICE void add_parts(float (&sum)[warp_rows][warp_columns][4], const W
 // Computes the block's columns of all results, `warp_rows` by `warp_columns` tiles per warp at a time. With `in_block`, the
 // right factors are in shared memory. `piece` has room for `most_deep` tiles of the summed axis for every row, or for the sums
 // of `most_sums` tiles of every thread. The order of an element's sum depends on sizes alone.
-template <class Form, int warp_rows, int warp_columns, bool in_block, int terms, int groups>
+template <class Form, int warp_rows, int warp_columns, bool in_block, int threads, int terms, int groups>
 GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, unsigned* piece, int most_deep, int most_sums) {
   const Columns own(p.columns, p.part);
-  const int width = groups * own.count();
-  const Warps w(p.rows, width, warp_rows, warp_columns);
+  const int width = groups * own.full;
+  const Warps w(p.row_tiles, width, threads / cuda::kWarpThreads, warp_rows, warp_columns);
   for (int first = 0; first < w.items; first += w.together) {
     const int item = first + w.warp / w.sharing;
     const bool works = item < w.items && w.warp / w.sharing < w.together;
@@ -233,23 +251,25 @@ GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, un
       }
       if (in_block) resident += w.column_tiles * all_deep * cuda::kWarpThreads * kRightWords;
     }
-    if (w.sharing > 1) add_parts<warp_rows, warp_columns>(sum, w, works, piece, most_sums);
+    const auto write = [&](int k, const float(&total)[4]) {
+      const int r = k / warp_columns, c = k % warp_columns;
+      if (r >= w.rows || c >= w.columns) return;
+      GRAPHRUN_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const int row = (w.row_of(item) + r) * cuda::kUnitRows + w.thread / 4 + i / 2 * 8;
+        const int column = (w.column_of(item) + c) * cuda::kUnitColumns + w.thread % 4 * 2 + i % 2;
+        const std::int64_t at = own.begin + p.column_of(column, own);
+        if (row >= p.rows || column >= width || at >= own.end) continue;
+        p.result(p.group_of(column, own))[static_cast<std::int64_t>(row) * p.columns + at] = total[i];
+      }
+    };
+    if (w.sharing > 1) {
+      add_parts<warp_rows, warp_columns, threads>(sum, w, works, piece, most_sums, write);
+      continue;
+    }
     if (!works) continue;
     GRAPHRUN_UNROLL
-    for (int r = 0; r < warp_rows; ++r) {
-      GRAPHRUN_UNROLL
-      for (int c = 0; c < warp_columns; ++c) {
-        if (r >= w.rows || c >= w.columns || !has_sum(w, r * warp_columns + c)) continue;
-        GRAPHRUN_UNROLL
-        for (int i = 0; i < 4; ++i) {
-          const int row = (w.row_of(item) + r) * cuda::kUnitRows + w.thread / 4 + i / 2 * 8;
-          const int column = (w.column_of(item) + c) * cuda::kUnitColumns + w.thread % 4 * 2 + i % 2;
-          if (row >= p.rows || column >= width) continue;
-          const std::int64_t at = own.begin + p.column_of(column, own);
-          p.result(p.group_of(column, own))[static_cast<std::int64_t>(row) * p.columns + at] = sum[r][c][i];
-        }
-      }
-    }
+    for (int k = 0; k < warp_rows * warp_columns; ++k) write(k, sum[k / warp_columns][k % warp_columns]);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 class LoopPrinter {
  public:
-  explicit LoopPrinter(const LoopPlan& plan) : plan_(plan) {
+  explicit LoopPrinter(const LoopPlan& plan) : plan_(plan), constant_(plan.has_constant_sizes()) {
     made_.members.resize(plan.members.size());
     find_names();
     lay_out_arguments();
@@ -62,12 +62,19 @@ class LoopPrinter {
                        of_last_step ? " + 1" : "");
   }
   // The block's columns of member i.
-  std::string own_elements(std::size_t i) const {
-    return fmt::format("part, arguments.rows_{0}, arguments.columns_{0}", names_[i]);
-  }
+  std::string own_elements(std::size_t i) const { return fmt::format("part, arguments.rows_{}, {}", names_[i], columns(i)); }
   std::string comment(std::size_t i, const std::string& indent, Comments comments) const;
+  // A size as a constant, or as an argument that is added where arguments are laid out.
+  std::string size(const std::string& name, std::int64_t value) const {
+    return constant_ ? std::to_string(value) : "arguments." + name;
+  }
+  std::string columns(std::size_t i) const { return size("columns_" + names_[i], plan_.members[i].columns); }
+  std::string row_tiles(std::size_t product) const {
+    return size("row_tiles_" + names_[product], plan_.row_tiles_of(plan_.members[product]));
+  }
 
   const LoopPlan& plan_;
+  const bool constant_;  // whether sizes are constants in the text
   LoopText made_;
   // By member, by passed factor, and by operand of all members.
   std::vector<std::string> names_, passed_names_, place_names_;
@@ -95,6 +102,9 @@ void LoopPrinter::lay_out_arguments() {
   const auto number = [&arguments](const std::string& name, std::int64_t value) {
     arguments.add(name, static_cast<std::int32_t>(value));
   };
+  const auto size = [&](const std::string& name, std::int64_t value) {
+    if (!constant_) number(name, value);
+  };
   made_.places = arguments.add_array<LoopPlace>("places", plan_.places);
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     const LoopPlan::LoopMember& m = plan_.members[i];
@@ -115,17 +125,19 @@ void LoopPrinter::lay_out_arguments() {
   if (made_.records_faults) made_.fault = arguments.add_address("fault", "loop::FaultPlace");
   arguments.add("steps", plan_.steps);
   number("reverse", plan_.reverse);
-  number("piece", static_cast<std::int64_t>(plan_.piece_at)), number("deep", plan_.deep), number("sums", plan_.sums);
-  number("row_parts", plan_.grid_row_parts()), number("passing", static_cast<std::int64_t>(plan_.passed_bytes));
+  number("piece", static_cast<std::int64_t>(plan_.piece_at)), number("passing", static_cast<std::int64_t>(plan_.passed_bytes));
+  size("deep", plan_.deep), size("sums", plan_.sums);
+  size("column_parts", plan_.column_parts), size("row_parts", plan_.grid_row_parts()), size("together", plan_.together);
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     const LoopPlan::LoopMember& m = plan_.members[i];
-    number("rows_" + names_[i], m.rows), number("columns_" + names_[i], m.columns);
+    number("rows_" + names_[i], m.rows), size("columns_" + names_[i], m.columns);
     if (m.pointwise != nullptr) made_.members[i].wide = arguments.add<std::int32_t>("wide_" + names_[i]);
     if (m.element != nullptr) made_.members[i].node = arguments.add<std::int32_t>("node_" + names_[i]);
     if (m.product == nullptr) continue;
     number("resident_" + names_[i], m.resident);
+    size("row_tiles_" + names_[i], plan_.row_tiles_of(m));
     for (std::size_t t = 0; t < m.product->terms(); ++t)
-      number(fmt::format("inner{}_{}", t, names_[i]), m.product->group.products[t].k);
+      size(fmt::format("inner{}_{}", t, names_[i]), m.product->group.products[t].k);
   }
   for (std::size_t p = 0; p < plan_.passed.size(); ++p) {
     number("passed_" + passed_names_[p], static_cast<std::int64_t>(plan_.passed[p].at));
@@ -179,9 +191,10 @@ template <int width>
 GRAPHRUN_DEVICE void run(const Arguments& arguments{},
                          const loop::Part& part, int rows, int columns) {{
   const loop::Columns own(columns, part);
-{}  const int pieces = own.count() / width, first_row = part.first_row(rows);
+{}  const int pieces = own.full / width, first_row = part.first_row(rows);
   for (int piece = cuda::thread_index(); piece < part.rows(rows) * pieces; piece += cuda::thread_count()) {{
     const int row = piece / pieces, column = own.begin + piece % pieces * width;
+    if (column >= own.end) continue;
     const Index first = static_cast<Index>(first_row + row) * columns + column;
     const Results<width> results = compute<width>(arguments, first);
 {}  }}
@@ -212,15 +225,16 @@ std::string LoopPrinter::product_functions(Comments comments) const {
             "  const std::int64_t first_row = part.first_row(arguments.rows_{1});\n"
             "  product.part = part;\n"
             "  product.rows = part.rows(arguments.rows_{1});\n"
-            "  product.columns = arguments.columns_{1};\n"
+            "  product.columns = {3};\n"
+            "  product.row_tiles = {4};\n"
             "  product.transpose_b = {2};\n",
-            product, names_[i], group.products[0].transpose_b ? "true" : "false");
+            product, names_[i], group.products[0].transpose_b ? "true" : "false", columns(i), row_tiles(i));
     for (std::size_t t = 0; t < m.product->terms(); ++t) {
       text += fmt::format(
-          "  product.inner[{0}] = arguments.inner{0}_{1};\n"
+          "  product.inner[{0}] = {1};\n"
           "  product.a[{0}] = {2} + first_row * product.inner[{0}];\n"
           "  product.passed[{0}] = {3};\n",
-          t, names_[i], address(m.place + group.a(t), "const " + type),
+          t, size(fmt::format("inner{}_{}", t, names_[i]), group.products[t].k), address(m.place + group.a(t), "const " + type),
           m.reads_passed[t] < 0 ? "nullptr"
                                 : place_of_passed(static_cast<std::size_t>(m.reads_passed[t]), m.of_last_step[t] != 0));
     }
@@ -241,13 +255,14 @@ std::string LoopPrinter::steps_text(Comments comments) const {
   std::string text =
       "GRAPHRUN_ENTRY(graphrun_@, Arguments) {\n  char* const shared = static_cast<char*>(cuda::shared_memory());\n";
   if (plan_.in_clusters) {
-    text += "  const loop::Part part = loop::part_of_cluster();\n  char* const passing = shared;\n";
+    text += fmt::format("  const loop::Part part = loop::part_of_cluster({}, {});\n  char* const passing = shared;\n",
+                        size("column_parts", plan_.column_parts), size("together", plan_.together));
   } else {
     text += fmt::format(
-        "  const loop::Part part = loop::part_of_grid(arguments.row_parts);\n"
+        "  const loop::Part part = loop::part_of_grid({}, {});\n"
         "  char* const passing = reinterpret_cast<char*>(arguments.counter) + {} +\n"
         "                        part.cluster * static_cast<std::int64_t>(arguments.passing);\n",
-        LoopKernel::kWorkspace);
+        size("column_parts", plan_.column_parts), size("row_parts", plan_.grid_row_parts()), LoopKernel::kWorkspace);
   }
   text +=
       "  unsigned round = 0;  // of the grid's barriers\n"
@@ -294,10 +309,10 @@ std::string LoopPrinter::multiply_text(std::size_t i) const {
                        device_type(m.product->dtype));
   }
   return fmt::format(
-      "    loop::multiply_rounded<{}, {}, {}, {}>({},\n"
-      "                           reinterpret_cast<unsigned*>(shared + arguments.piece), arguments.deep, arguments.sums);\n",
+      "    loop::multiply_rounded<{}, {}, {}, {}, {}>({},\n"
+      "                           reinterpret_cast<unsigned*>(shared + arguments.piece), {}, {});\n",
       m.rounded->type, loop::warp_rows_of(plan_.row_tiles_of(m)), loop::warp_columns_of(plan_.column_tiles_of(m)),
-      m.resident >= 0, product);
+      m.resident >= 0, plan_.threads, product, size("deep", plan_.deep), size("sums", plan_.sums));
 }
 
 std::string LoopPrinter::element_step_text(std::size_t i) const {
@@ -338,8 +353,8 @@ std::string LoopPrinter::sending_text(std::size_t i) const {
     if (p < 0 || !plan_.in_clusters) continue;
     const auto passed = static_cast<std::size_t>(p);
     if (text.empty()) text += "    cuda::barrier();\n";
-    text += fmt::format("    loop::send_own<{}>({}, {});\n", order_of(plan_.passed[passed]), own_elements(i),
-                        place_of_passed(passed, false));
+    text += fmt::format("    loop::send_own<{}>({}, {}, {});\n", order_of(plan_.passed[passed]), own_elements(i),
+                        row_tiles(plan_.passed[passed].reader), place_of_passed(passed, false));
   }
   return text;
 }

@@ -11,12 +11,13 @@
 namespace graphrun {
 
 // A block's threads are `results` columns (elements of the result) times `lanes`, which divide the positions of a column; both
-// are powers of two. Adjacent threads read adjacent elements: along the axis if it is the last, else across columns.
+// are powers of two. Adjacent threads read adjacent elements: along the axis if it is the last, else across columns. If there
+// are few columns, each is divided into `parts`, which different blocks fold; a second launch joins their values.
 struct ColumnGrid {
   static constexpr int kThreads = 256;
-  int lanes = 1, results = kThreads;
+  int lanes = 1, results = kThreads, parts = 1;
   bool along_axis = false;  // adjacent threads are lanes of one column
-  std::int64_t blocks = 0;
+  std::int64_t blocks = 0;  // of all parts
 
   // Bytes of shared memory that the lanes of all columns need to combine their values.
   std::size_t shared(std::size_t value_bytes) const { return lanes == 1 ? 0 : value_bytes * kThreads; }
@@ -24,21 +25,29 @@ struct ColumnGrid {
 
 namespace cuda {
 
-// A thread's part of a column: lane `lane` of `lanes` takes positions lane, lane + lanes, … below the column's length `n`.
+// A thread's share of a column's part: lane `lane` of `lanes` takes positions begin + lane, begin + lane + lanes, … below `end`.
+// The positions below the column's length `n` are divided among the parts.
 struct Column {
   ColumnGrid grid;
   AxisView view;
-  std::int64_t result = 0, n = 0;
-  int lane = 0;
+  std::int64_t result = 0, n = 0, begin = 0, end = 0;
+  int lane = 0, part = 0;
   bool exists = false;
 
   GRAPHRUN_DEVICE Column(const ColumnGrid& g, const AxisView& v, const Lengths& lengths) : grid(g), view(v) {
     const int t = thread_index();
+    const long long block = g.parts == 1 ? block_index() : block_index() / g.parts;
     lane = g.along_axis ? t % g.lanes : t / g.results;
-    result = block_index() * g.results + (g.along_axis ? t / g.lanes : t % g.results);
+    result = block * g.results + (g.along_axis ? t / g.lanes : t % g.results);
     exists = result < v.outer * v.inner;
-    n = exists ? lengths.at(result) : 0;
+    n = end = exists ? lengths.at(result) : 0;
+    if (g.parts == 1) return;
+    part = static_cast<int>(block_index() % g.parts);
+    begin = n * part / g.parts, end = n * (part + 1) / g.parts;
   }
+
+  // The place of this part's value among those of all parts of all columns.
+  GRAPHRUN_DEVICE std::int64_t place() const { return result * grid.parts + part; }
 
   GRAPHRUN_DEVICE bool leads() const { return exists && lane == 0; }
   // The index of a position in the tensor.
@@ -46,16 +55,16 @@ struct Column {
     return (result / view.inner * view.n + position) * view.inner + result % view.inner;
   }
 
-  // Calls take(value, index in the tensor, position) for the column's positions from `start`; join(a, b) combines the values of
-  // two lanes. Every lane gets the column's value. All threads of the block must call it.
+  // Calls take(value, index in the tensor, position) for the part's positions from `start`; join(a, b) combines the values of
+  // two lanes. Every lane gets the part's value. All threads of the block must call it.
   template <class V, class Take, class Join>
   GRAPHRUN_DEVICE V fold(V start, const Take& take, const Join& join) const {
     V value = start;
-    for (std::int64_t a = lane; a < n; a += grid.lanes) value = take(value, at(a), a);
+    for (std::int64_t a = begin + lane; a < end; a += grid.lanes) value = take(value, at(a), a);
     return joined(value, join);
   }
 
-  // Calls visit(index, position, whether it is below the length) for all positions.
+  // Calls visit(index, position, whether it is below the length) for all positions of a column that is not divided.
   template <class Visit>
   GRAPHRUN_DEVICE void each(const Visit& visit) const {
     if (!exists) return;

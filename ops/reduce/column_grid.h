@@ -26,4 +26,24 @@ inline ColumnGrid column_grid(const AxisView& view) {
   return grid;
 }
 
+// The same for a reduction whose columns may be divided into parts: enough for two blocks on each multiprocessor of a large
+// device, as long as each thread has some positions to fold.
+inline ColumnGrid divided_column_grid(const AxisView& view) {
+  constexpr std::int64_t kEnoughBlocks = 264, kFewPositions = 8;
+  ColumnGrid grid = column_grid(view);
+  if (grid.blocks == 0) return grid;
+  const std::int64_t parts = std::min(kEnoughBlocks / grid.blocks, view.n / (grid.lanes * kFewPositions));
+  if (parts < 2) return grid;
+  grid.parts = static_cast<int>(parts);
+  grid.blocks *= parts;
+  return grid;
+}
+
+// The values of the parts, in the order of Column::place(), as the columns of the launch that joins them.
+inline AxisView parts_view(const ColumnGrid& divided, const AxisView& view) { return {view.results(), divided.parts, 1}; }
+// Bytes of those values; 0 if no column is divided.
+inline std::size_t parts_bytes(const ColumnGrid& divided, const AxisView& view, std::size_t value_bytes) {
+  return divided.parts == 1 ? 0 : static_cast<std::size_t>(view.results() * divided.parts) * value_bytes;
+}
+
 }  // namespace graphrun

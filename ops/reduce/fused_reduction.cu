@@ -1,4 +1,6 @@
 // fused_reduction on CUDA: generated kernels, each of which reduces some of the program's results as they are computed.
+#include <algorithm>
+
 #include "compiler/ir/pointwise_program.h"
 #include "ops/generated/device_launch.h"
 #include "ops/generated/loop_part.h"
@@ -10,9 +12,6 @@
 
 namespace graphrun {
 
-template <>
-inline constexpr const char* kArgumentTypeName<ColumnGrid> = "ColumnGrid";
-
 namespace {
 
 struct FoldPart {
@@ -20,6 +19,8 @@ struct FoldPart {
   ReductionArguments arguments;
   KernelFolds folds;
   std::size_t first = 0;  // index of the first result of this kernel among the node's
+
+  std::size_t value_bytes() const { return kFoldBytes * folds.folds.size(); }
 };
 
 REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
@@ -30,7 +31,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
   const std::size_t instructions = std::min(program.instructions.size(), request.origins.size());
   const std::span<const Origin> origins = request.origins.subspan(instructions);  // origins of the folds
   const AxisView view = reduced_view(*request.attributes, sizes);
-  const ColumnGrid grid = column_grid(view);
+  const ColumnGrid grid = divided_column_grid(view);
   const std::size_t operands = work.inputs.size();  // then the lengths, if there are any
   const bool has_lengths = operands < request.inputs.size();
   const std::int64_t repeat = has_lengths ? results_of_length(view, request.inputs[operands]) : 0;
@@ -42,23 +43,30 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
       own.origins.push_back(f < origins.size() ? origins[f] : Origin{});
     }
     ReductionArguments arguments = reduction_arguments(*code, own, view, repeat);
-    arguments.layout.add("grid", grid);
+    arguments.add_parts();
     const DeviceText text = reduction_text(*code, own, arguments);
     parts.push_back({cuda::generated_kernel(text.entry, text.text), std::move(arguments), std::move(own), first});
   }
-  Kernel kernel{[code, grid, parts, operands](const KernelContext& c) {
+  Kernel kernel{[code, view, grid, parts, operands](const KernelContext& c) {
     for (const FoldPart& part : parts) {
       if (grid.blocks == 0) continue;
-      ArgumentBytes arguments(part.arguments.layout);
-      set_operands(arguments, *code, c);
-      for (std::size_t r = 0; r < part.folds.folds.size(); ++r)
-        arguments.set_address(part.arguments.results[r], c.outputs[part.first + r].data);
-      if (part.arguments.lengths) arguments.set_address(*part.arguments.lengths, c.inputs[operands].data);
-      part.kernel->launch(
-          c.stream, {grid.blocks, ColumnGrid::kThreads, grid.shared(kFoldBytes * part.folds.folds.size()), grid.lanes > 1},
-          arguments.bytes());
+      const auto launch = [&](const ColumnGrid& own, std::int32_t joins) {
+        ArgumentBytes arguments(part.arguments.layout);
+        set_operands(arguments, *code, c);
+        for (std::size_t r = 0; r < part.folds.folds.size(); ++r)
+          arguments.set_address(part.arguments.results[r], c.outputs[part.first + r].data);
+        if (part.arguments.lengths) arguments.set_address(*part.arguments.lengths, c.inputs[operands].data);
+        arguments.set_address(part.arguments.parts, c.workspace);
+        arguments.set(part.arguments.grid, own), arguments.set(part.arguments.joins, joins);
+        part.kernel->launch(c.stream, {own.blocks, ColumnGrid::kThreads, own.shared(part.value_bytes()), own.lanes > 1},
+                            arguments.bytes());
+      };
+      launch(grid, 0);
+      if (grid.parts > 1) launch(column_grid(parts_view(grid, view)), grid.parts);
     }
   }};
+  for (const FoldPart& part : parts)
+    kernel.workspace = std::max(kernel.workspace, parts_bytes(grid, view, part.value_bytes()));
   kernel.text = [code, parts] {
     std::string text;
     for (const FoldPart& part : parts) text += commented_reduction_text(*code, part.folds, part.arguments);

@@ -1,4 +1,6 @@
 // sum, mean and sum_to on CUDA.
+#include <algorithm>
+
 #include "ops/dispatch.h"
 #include "ops/generated/loop_part.h"
 #include "ops/reduce/columns_device.h"
@@ -12,13 +14,14 @@ using cuda::Column;
 
 // In: the element type; Sum: the accumulator, 64-bit for integers; Out: the result's type.
 template <class In, class Sum, class Out, bool mean>
-struct SumBody {
+struct SumFold {
+  using Value = Sum;
   const In* x;
   Out* out;
-  GRAPHRUN_DEVICE void operator()(const Column& c) const {
-    const Sum total = c.fold(
-        Sum(0), [this](Sum sum, std::int64_t at, std::int64_t) { return sum + static_cast<Sum>(x[at]); }, cuda::Add());
-    if (!c.leads()) return;
+  GRAPHRUN_DEVICE Sum start() const { return Sum(0); }
+  GRAPHRUN_DEVICE Sum take(Sum sum, std::int64_t at, std::int64_t) const { return sum + static_cast<Sum>(x[at]); }
+  GRAPHRUN_DEVICE Sum join(Sum a, Sum b) const { return a + b; }
+  GRAPHRUN_DEVICE void write(const Column& c, Sum total) const {
     if constexpr (!mean) {
       out[c.result] = static_cast<Out>(total);
     } else if constexpr (std::is_floating_point_v<Sum>) {
@@ -31,10 +34,12 @@ struct SumBody {
 
 template <class In, class Sum, class Out, bool mean>
 Kernel sum_kernel(const AxisView& view) {
+  using Fold = SumFold<In, Sum, Out, mean>;
   return {[view](const KernelContext& c) {
-    cuda::for_columns(c, view, lengths_of(c, 1, view), sizeof(Sum),
-                      SumBody<In, Sum, Out, mean>{c.inputs[0].as<In>(), c.outputs[0].as<Out>()});
-  }};
+            cuda::fold_columns(c, view, lengths_of(c, 1, view), c.workspace,
+                               Fold{c.inputs[0].as<In>(), c.outputs[0].as<Out>()});
+          },
+          cuda::folds_bytes<Fold>(view)};
 }
 
 template <bool mean>
@@ -62,20 +67,26 @@ void copy(const KernelContext& c, const T* x, T* out, std::int64_t count) {
       c, count, GRAPHRUN_LAMBDA(std::int64_t i) { out[i] = x[i]; });
 }
 
-// One sum after the other; intermediate results are in two halves of the workspace, used alternately.
+// One sum after the other; intermediate results are in two halves of the workspace, used alternately, before the values of
+// parts of columns.
 template <class T>
 Kernel sum_to_kernel(const std::vector<AxisView>& steps) {
+  using Fold = SumFold<T, T, T, false>;
   const std::size_t half = steps.size() < 2 ? 0 : static_cast<std::size_t>(steps.front().results()) * sizeof(T);
   const std::size_t aligned = (half + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t between = steps.size() < 2 ? 0 : steps.size() == 2 ? aligned : 2 * aligned;
+  std::size_t parts = 0;
+  for (const AxisView& step : steps) parts = std::max(parts, cuda::folds_bytes<Fold>(step));
   Kernel kernel;
-  kernel.workspace = steps.size() < 2 ? 0 : steps.size() == 2 ? aligned : 2 * aligned;
-  kernel.run = [steps, aligned](const KernelContext& c) {
+  kernel.workspace = between + parts;
+  kernel.run = [steps, aligned, between](const KernelContext& c) {
     const T* x = c.inputs[0].as<T>();
     T* out = c.outputs[0].as<T>();
     if (steps.empty()) return copy(c, x, out, c.outputs[0].count());
+    auto* const workspace = static_cast<char*>(c.workspace);
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      T* to = i + 1 == steps.size() ? out : reinterpret_cast<T*>(static_cast<char*>(c.workspace) + i % 2 * aligned);
-      cuda::for_columns(c, steps[i], {nullptr, 1, steps[i].n}, sizeof(T), SumBody<T, T, T, false>{x, to});
+      T* to = i + 1 == steps.size() ? out : reinterpret_cast<T*>(workspace + i % 2 * aligned);
+      cuda::fold_columns(c, steps[i], {nullptr, 1, steps[i].n}, workspace + between, Fold{x, to});
       x = to;
     }
   };

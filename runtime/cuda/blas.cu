@@ -1,8 +1,10 @@
-// Matrix products with cuBLAS. Its results are deterministic as long as only one stream at a time uses a handle, as here.
+// Matrix products with cuBLAS. Its results are deterministic as long as only one stream uses a handle, as here.
 #include "runtime/cuda/blas.h"
 
 #include <cublas_v2.h>
 
+#include <algorithm>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <string>
@@ -58,6 +60,29 @@ const Blas& blas_for(void* stream) {
   return found->second;
 }
 
+// Streams beside one, and the events that order their work. They stay until the program ends.
+struct SideStreams {
+  static constexpr std::size_t kMost = 3;
+  cudaStream_t streams[kMost] = {};
+  cudaEvent_t ended[kMost] = {}, begun = nullptr;
+
+  SideStreams() {
+    check(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming), "an event");
+    for (std::size_t i = 0; i < kMost; ++i) {
+      check(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking), "a stream");
+      check(cudaEventCreateWithFlags(&ended[i], cudaEventDisableTiming), "an event");
+    }
+  }
+};
+
+// The stream's device is in use.
+const SideStreams& side_streams_of(void* stream) {
+  static std::mutex mutex;
+  static std::map<void*, SideStreams> all;
+  const std::lock_guard lock(mutex);
+  return all[stream];
+}
+
 cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
 cublasComputeType_t compute_type(const Blas& blas, ProductPrecision precision) {
@@ -87,9 +112,43 @@ void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPre
   const Blas& blas = blas_for(stream);
   multiply(blas, call, CUDA_R_32F, compute_type(blas, precision), first, second, result);
 }
+void multiply_column_major(void* stream, const ColumnMajorCall& call, const std::uint16_t* first, const std::uint16_t* second,
+                           float* result) {
+  const Blas& blas = blas_for(stream);
+  const float alpha = 1, beta = static_cast<float>(call.beta);
+  check_blas(cublasGemmEx_64(blas.handle, operation(call.transpose_first), operation(call.transpose_second), call.m, call.n,
+                             call.k, &alpha, first, CUDA_R_16BF, call.first_rows, second, CUDA_R_16BF, call.second_rows, &beta,
+                             result, CUDA_R_32F, call.result_rows, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+}
+bool has_matrix_units_on(void* stream) { return blas_for(stream).matrix_units; }
 void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision, const double* first,
                            const double* second, double* result) {
   multiply(blas_for(stream), call, CUDA_R_64F, CUBLAS_COMPUTE_64F, first, second, result);
+}
+
+void side_by_side(void* stream, std::size_t count, const std::function<void(std::size_t, void*)>& work) {
+  if (count < 2) {
+    for (std::size_t i = 0; i < count; ++i) work(i, stream);
+    return;
+  }
+  const SideStreams& side = side_streams_of(stream);
+  const std::size_t used = std::min(count - 1, SideStreams::kMost);
+  check(cudaEventRecord(side.begun, static_cast<cudaStream_t>(stream)), "an event");
+  for (std::size_t i = 0; i < used; ++i) check(cudaStreamWaitEvent(side.streams[i], side.begun, 0), "waiting for another stream");
+  std::exception_ptr failure;  // the streams are joined even then: a recording must not end with one that is not
+  try {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t turn = i % (used + 1);
+      work(i, turn == 0 ? stream : static_cast<void*>(side.streams[turn - 1]));
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  for (std::size_t i = 0; i < used; ++i) {
+    check(cudaEventRecord(side.ended[i], side.streams[i]), "an event");
+    check(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), side.ended[i], 0), "waiting for another stream");
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace graphrun::cuda

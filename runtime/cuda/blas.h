@@ -1,7 +1,9 @@
 // Matrix products on a device: with cuBLAS or, on the emulated device, with loops that take cuBLAS's arguments.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "runtime/base/rounding.h"
 
@@ -46,6 +48,17 @@ void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPre
                            const float* second, float* result);
 void multiply_column_major(void* stream, const ColumnMajorCall& call, ProductPrecision precision, const double* first,
                            const double* second, double* result);
+
+// The same of factors that are stored as bfloat16, the upper halves of their bits; sums are float32.
+void multiply_column_major(void* stream, const ColumnMajorCall& call, const std::uint16_t* first, const std::uint16_t* second,
+                           float* result);
+// Whether the device of a stream rounds the factors of products on its matrix units.
+bool has_matrix_units_on(void* stream);
+
+// Calls work(i, stream) for i below `count`, which launches work that does not depend on that of others. The work of all starts
+// when what was launched on `stream` before has ended, and ends before what is launched there later. Small products do not fill
+// a device: several at once take little longer than one.
+void side_by_side(void* stream, std::size_t count, const std::function<void(std::size_t, void*)>& work);
 
 template <class T>
 void multiply_rows(void* stream, const RowMajorProduct& p, ProductPrecision precision, const T* a, const T* b, T* c) {

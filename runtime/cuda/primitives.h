@@ -28,12 +28,11 @@ GRAPHRUN_DEVICE void grid_barrier(unsigned* counter, unsigned& round) {
   ++round;
   __syncthreads();
   if (threadIdx.x == 0) {
-    __threadfence();
-    atomicAdd(counter, 1u);
-    const unsigned all = round * gridDim.x;
-    while (*static_cast<volatile unsigned*>(counter) < all) {
-    }
-    __threadfence();
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+    unsigned arrived;
+    do {
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(arrived) : "l"(counter) : "memory");
+    } while (arrived < round * gridDim.x);
   }
   __syncthreads();
 }

@@ -3,8 +3,14 @@
 #include "runtime/execute/instruction_run.h"
 #include "runtime/execute/profiler.h"
 #include "runtime/execute/scan_executors.h"
+#include "runtime/tensor/backend.h"
 
 namespace graphrun {
+
+void record_time(const BoundInstruction& bound, std::int64_t start, const RunContext& context) {
+  if (context.device != nullptr) context.device->backend->wait();
+  context.profiler->record(bound.source->name, bound.source->op, start, Profiler::now());
+}
 
 void run_region(BoundRegion& region, const RunContext& context) {
   const BoundInstruction* current = nullptr;
@@ -20,7 +26,7 @@ void run_region(BoundRegion& region, const RunContext& context) {
       const std::int64_t start = context.profiler == nullptr ? 0 : Profiler::now();
       run_instruction(bound, region.depth, context);
       show(bound, region.depth, context.scan_steps, context);
-      if (context.profiler != nullptr) context.profiler->record(bound.source->name, bound.source->op, start, Profiler::now());
+      if (context.profiler != nullptr) record_time(bound, start, context);
     }
   } catch (...) {
     // An error within a scan's body already has its location.

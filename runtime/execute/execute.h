@@ -30,4 +30,8 @@ struct RunContext {
 // Throws what kernels throw, with the node's name and location.
 void run_region(BoundRegion& region, const RunContext& context);
 
+// Records in the context's profiler, which is not null, that an instruction began at `start`. On a device, waits until it has
+// ended: launches return before the device has done their work.
+void record_time(const BoundInstruction& bound, std::int64_t start, const RunContext& context);
+
 }  // namespace graphrun

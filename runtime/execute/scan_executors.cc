@@ -222,7 +222,7 @@ void run_on_streams(BoundInstruction* scans, std::size_t count, const RunContext
       ConcurrentScans(&scans[i], 1, context).run();
       show(scans[i], 0, context.scan_steps, context);
       if (context.profiler != nullptr) {
-        context.profiler->record(scans[i].source->name, scans[i].source->op, start, Profiler::now());
+        record_time(scans[i], start, context);
       }
     }
   } catch (...) {

@@ -124,7 +124,9 @@ TEST_P(Loop, ComputesWhatTheCpuComputes) {
                                    {2, 33, 8, 36},
                                    // The weights of several gates do not fit into a block; in float64, neither do the rows.
                                    {2, 60, 4, 40},
-                                   {2, 100, 4, 8}};
+                                   {2, 100, 4, 8},
+                                   // The text contains the sizes.
+                                   {2, 3, 4, 132}};
   for (const Shape4& shape : tests::few_if_sanitized(all, 2)) expect_what_the_cpu_computes(GetParam(), shape);
   if (!tests::is_emulated()) return;
   // Forward and backward were loops, and blocks synchronized in both.
@@ -168,7 +170,7 @@ TEST_P(Loop, ComputesItInClusters) {
   const WithClusters clusters;
   // Fewer rows than clusters, as many, one more; columns that blocks cannot share evenly; weights too large for the cluster.
   const std::vector<Shape4> shapes = {{3, 1, 5, 16}, {4, 3, 4, 37},  {5, 7, 6, 18},
-                                      {1, 4, 4, 32}, {2, 33, 8, 40}, {2, 5, 4, 96}};
+                                      {1, 4, 4, 32}, {2, 33, 8, 40}, {2, 5, 4, 96}, {2, 5, 4, 132}};
   for (const Shape4& shape : tests::few_if_sanitized(shapes, 2)) expect_what_the_cpu_computes(GetParam(), shape);
   const bool multiplies = GetParam() != "lrn" && GetParam() != "sru";
   if (!multiplies) return;
@@ -213,7 +215,10 @@ void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
     const Target target(tests::tested_device(), WeightForm::kFloat32, products);
     const std::vector<Tensor> found = run_layer(cell, shape, Precision::kFloat32, target);
     // The difference from float32 is what rounding explains: neither larger nor smaller.
-    const double bits = products == ProductPrecision::kTf32 ? 11 : 8;
+    // Products before and after the loop are cuBLAS's, which may cut TF32 factors off: an error up to twice as large, and always
+    // toward zero, so that sums add it up.
+    const bool cuts = products == ProductPrecision::kTf32 && !tests::is_emulated();
+    const double bits = products != ProductPrecision::kTf32 ? 8 : cuts ? 10 : 11;
     double size = 0, distance = 0;
     for (std::size_t k = 0; k < found.size(); ++k) {
       double most = 1e-3;
@@ -224,7 +229,7 @@ void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
         size += 1, distance += off * off;
       }
     }
-    EXPECT_LT(std::sqrt(distance / size), 4 * std::exp2(-bits));
+    EXPECT_LT(std::sqrt(distance / size), (cuts ? 6 : 4) * std::exp2(-bits));
     EXPECT_GT(std::sqrt(distance / size), std::exp2(-bits - 8));
     if (!tests::is_emulated()) continue;
     // Kernel by kernel, if no launch has room for a loop: sums have another order, so occasionally a state is just on the other
@@ -253,7 +258,7 @@ TEST_P(RoundedLoop, ComputesWhatSingleProductsOfRoundedFactorsDo) {
     return count;
   };
   // Few rows, whose tiles several warps share; many rows, and weights too large for a block; sizes that no tile divides.
-  expect_rounding({{3, 2, 5, 8}, {3, 33, 7, 37}, {2, 70, 4, 60}});
+  expect_rounding({{3, 2, 5, 8}, {3, 33, 7, 37}, {2, 70, 4, 60}, {2, 5, 4, 132}});
   if (tests::is_emulated()) {
     EXPECT_GE(loops(), 2u);
   }
@@ -276,7 +281,7 @@ TEST_P(RoundedLoop, ComputesItInPartsOfTheRows) {
 TEST_P(RoundedLoop, ComputesItInClusters) {
   const WithClusters clusters;
   const Shape4 shape = {3, 19, 7, 37};
-  expect_rounding({{3, 2, 5, 16}, shape, {2, 40, 4, 24}});
+  expect_rounding({{3, 2, 5, 16}, shape, {2, 40, 4, 24}, {2, 19, 4, 132}});
   const auto& [cell, products] = GetParam();
   clusters.expect_both_in_clusters(layer_program(cell, shape, Precision::kFloat32), shape,
                                    Target(tests::tested_device(), WeightForm::kFloat32, products));

@@ -54,6 +54,10 @@ def goals():
     yield Bench("steps, bfloat16", f"bench_step {BF16} {STEPS}", TORCH, goal=STEP_GOALS, most=STEP_MOST)
     yield Bench("steps, float32", f"bench_step {STEPS}", TORCH, goal=STEP_GOALS, most=STEP_MOST)
     yield Bench("crf", "bench_crf", TORCH, goal=100)
+    translators = "translate_40k_gru translate_40k_atr"
+    yield Bench("translators, bfloat16", f"bench_step {BF16} {translators}", TORCH, goal={"translate_40k_gru": 3})
+    yield Bench("cyton, bfloat16", f"bench_step {BF16} cyton_512_2 cyton_512_4 cyton_1024_2 cyton_1024_4", TORCH, goal=2)
+    yield Bench("decode", f"bench_decode {DECODE}", TORCH, goal=10)
     for way, option in WAYS.items():  # fifty steps unrolled take long to compile
         yield Bench(f"ATR to torch.compile{way}", f"bench_layer {option}{BF16} {ATR}", TORCH, COMPILE, goal=3, limit=240)
 
@@ -74,10 +78,8 @@ def others():
     yield Bench("loops in clusters", grids)
     yield Bench("loops on grids alone", grids, environment=GRIDS)
     yield Bench("tagger of ATR", "bench_step tagger_300_atr")
-    yield Bench("translators, bfloat16", f"bench_step {BF16} translate_40k_gru translate_40k_atr cyton_1024_2", TORCH)
     yield Bench("translators, float32", "bench_step translate_40k_gru translate_40k_atr translate_620_gru", TORCH)
     yield Bench("cyton, float32", "bench_step cyton_512_2 cyton_512_4 cyton_1024_2 cyton_1024_4", TORCH)
-    yield Bench("decode", f"bench_decode {DECODE}", TORCH)
     yield Bench("ATR, float32, to torch.compile", f"bench_layer {ATR}", TORCH, COMPILE, limit=240)
 
 

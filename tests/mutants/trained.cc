@@ -41,7 +41,7 @@ void train_all(const std::string& folder, Children& children) {
 
 void resume(const std::string& job, const std::string& folder) {
   TrainRequest request = request_for(job, folder);
-  request.resume = true;
+  request.begin = RunFolder::Begin::kResume;
   request.settings = {"train.epochs=2"};
   train(request);
 }

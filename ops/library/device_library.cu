@@ -4,6 +4,15 @@
 #include "runtime/device/cuda_library.h"
 
 namespace graphrun {
+namespace {
+
+#if defined(__CUDACC__)
+constexpr bool kEmulated = false;
+#else
+constexpr bool kEmulated = true;
+#endif
+
+}  // namespace
 
 template <>
 KernelRegistry& registered_kernels<DeviceKind::kCuda>() {
@@ -19,7 +28,7 @@ extern "C" const graphrun::DeviceLibrary* graphrun_device_library() {
   static const DeviceLibrary library = [] {
     KernelRegistry& kernels = registered_kernels<DeviceKind::kCuda>();
     kernels.seal();
-    return DeviceLibrary{cuda::open_backend, kernels, {launch_by_columns, launch_by_rows}};
+    return DeviceLibrary{cuda::open_backend, kernels, {launch_by_columns, launch_by_rows}, kEmulated};
   }();
   return &library;
 }

@@ -27,14 +27,15 @@ fs::path library_path() {
   return library_folder() / "libgraphrun_cuda.so";
 }
 
-const DeviceLibrary& load(int ordinal) {
+// The library; null if it cannot be loaded, with the reason in `why`.
+const DeviceLibrary* load(std::string& why) {
   const fs::path path = library_path();
-  if (!fs::exists(path)) refuse(ordinal, "this graphrun was built without CUDA (no " + path.string() + ")");
+  if (!fs::exists(path)) return why = "this graphrun was built without CUDA (no " + path.string() + ")", nullptr;
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) refuse(ordinal, std::string("its library does not load: ") + dlerror());
+  if (library == nullptr) return why = std::string("its library does not load: ") + dlerror(), nullptr;
   const auto find = reinterpret_cast<FindDeviceLibrary>(dlsym(library, kDeviceLibrarySymbol));
-  if (find == nullptr) refuse(ordinal, path.string() + " is no library of graphrun's");
-  return *find();
+  if (find == nullptr) return why = path.string() + " is no library of graphrun's", nullptr;
+  return find();
 }
 
 // What has been opened so far.
@@ -42,21 +43,39 @@ struct Opened {
   std::mutex mutex;
   const DeviceLibrary* library = nullptr;
   std::map<int, std::unique_ptr<Device>> devices;  // by ordinal
+
+  // Never destroyed: tensors that live until the program ends may still give memory back to their device.
+  static Opened& instance() {
+    static Opened& opened = *new Opened;
+    return opened;
+  }
 };
+
+// Null if there is no such device, with the reason in `why`.
+const Device* open(int ordinal, bool takes_emulated, std::string& why) {
+  Opened& opened = Opened::instance();
+  const std::lock_guard lock(opened.mutex);
+  if (opened.library == nullptr) opened.library = load(why);
+  if (opened.library == nullptr || (opened.library->emulated && !takes_emulated)) return nullptr;
+  if (const auto found = opened.devices.find(ordinal); found != opened.devices.end()) return found->second.get();
+  std::unique_ptr<Backend> backend = opened.library->open(ordinal, why);
+  if (backend == nullptr) return nullptr;
+  auto device = std::make_unique<Device>(*opened.library, std::move(backend));
+  return opened.devices.emplace(ordinal, std::move(device)).first->second.get();
+}
 
 }  // namespace
 
 const Device& cuda_device(int ordinal) {
-  // Never destroyed: tensors that live until the program ends may still give memory back to their device.
-  static Opened& opened = *new Opened;
-  const std::lock_guard lock(opened.mutex);
-  if (const auto found = opened.devices.find(ordinal); found != opened.devices.end()) return *found->second;
-  if (opened.library == nullptr) opened.library = &load(ordinal);
   std::string why;
-  std::unique_ptr<Backend> backend = opened.library->open(ordinal, why);
-  if (backend == nullptr) refuse(ordinal, why);
-  auto device = std::make_unique<Device>(*opened.library, std::move(backend));
-  return *opened.devices.emplace(ordinal, std::move(device)).first->second;
+  const Device* const device = open(ordinal, true, why);
+  if (device == nullptr) refuse(ordinal, why);
+  return *device;
+}
+
+const Device* gpu_or_null() {
+  std::string why;
+  return open(0, false, why);
 }
 
 }  // namespace graphrun

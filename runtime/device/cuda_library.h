@@ -11,6 +11,9 @@ namespace graphrun {
 // device.
 const Device& cuda_device(int ordinal);
 
+// GPU 0, or null if there is none that graphrun can use: no library, no driver, or only the emulated device.
+const Device* gpu_or_null();
+
 // The library's entry point: what the library offers, valid until the program ends.
 using FindDeviceLibrary = const DeviceLibrary* (*)();
 inline constexpr const char* kDeviceLibrarySymbol = "graphrun_device_library";

@@ -73,6 +73,9 @@ class CudaDevice : public ::testing::Test {
   void SetUp() override { tests::tested_device(); }
 };
 
+// `--device auto` takes a GPU, but not the host in its disguise.
+TEST(CudaAuto, TakesOnlyAGpu) { EXPECT_EQ(gpu_or_null(), tests::is_emulated() ? nullptr : &tests::tested_device()); }
+
 TEST_F(CudaDevice, TrainsAsTheCpuDoesAndSharesVariablesBetweenExecutables) {
   Model cpu(cpu_device()), cuda(tests::tested_device());
   const Tensor before = cuda.read().clone();

@@ -69,6 +69,8 @@ TEST(CudaLibrary, SaysWhyItDoesNotLoad) {
   std::ofstream(text) << "no library";
   EXPECT_EQ(refusal(none, 0), "there is no device 'cuda': this graphrun was built without CUDA (no " + none + ")");
   EXPECT_THAT(refusal(text, 1), HasSubstr("there is no device 'cuda:1': its library does not load: " + text));
+  setenv("GRAPHRUN_CUDA_LIBRARY", none.c_str(), 1);
+  EXPECT_EQ(gpu_or_null(), nullptr);
   Dl_info core{};
   ASSERT_NE(dladdr(reinterpret_cast<const void*>(&cpu_device), &core), 0);
   EXPECT_EQ(refusal(core.dli_fname, 0),

@@ -150,7 +150,10 @@ std::vector<GraphRequest::Setting> set_bindings(const po::variables_map& options
   return bindings;
 }
 
-const Device& parse_device(const std::string& name) {
+const Device& parse_device(const std::string& name, bool needs_cpu) {
+  if (name == "auto" && !needs_cpu) {
+    if (const Device* const gpu = gpu_or_null()) return *gpu;
+  }
   if (name == "cpu" || name == "auto") {
     if (!may_write_code()) {
       const Diagnostic warning{

@@ -117,7 +117,7 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
   request.quiet = options->count("quiet") != 0;
   request.together = together;
   request.warnings = share_cores(*options, together);
-  request.device = &parse_device(option<std::string>(*options, "device"));
+  request.device = &parse_device(option<std::string>(*options, "device"), together != nullptr);
   const std::string seeds = option<std::string>(*options, "seeds");
   if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");
   if (!seeds.empty() && !request.profile.empty())

@@ -12,6 +12,7 @@ STICKS = re.compile("illegal (memory access|instruction|address)|misaligned addr
                     "device-side assert|hardware stack error|invalid program counter|global/shared address space|"
                     "launch timed out|uncorrectable|cluster target block not present|unknown error|"
                     "CUDA_ERROR_(LAUNCH|ILLEGAL|MISALIGNED|ASSERT)", re.IGNORECASE)
+PATH = re.compile(r"(?<!\S)/\S+/(?=tests/)")  # where the tests were built: a record is read elsewhere
 TEXT, TEXTS = 600, 40  # characters of a failed test, and tests whose text is kept
 STALL = 90  # seconds within which some test ends
 
@@ -31,7 +32,7 @@ class Tests:
             if len(self.text) < 20000:
                 self.text += line + "\n"
             return None
-        self.text += line[:ended.start()]
+        self.text = PATH.sub("", self.text + line[:ended.start()])
         name, self.running = self.running, None
         if ended[1] == "OK":
             self.passed.append(name)
@@ -152,7 +153,7 @@ def entry_of(parts):
 LOOPS, ROUNDED, OTHERS = "Cells/Loop.*", "Cells/RoundedLoop.*", "RowLoops.*:*Loop*-Cells/Loop.*:Cells/RoundedLoop.*:Nvrtc.*"
 GRIDS = {"GRAPHRUN_CUDA_CLUSTERS": "0"}  # a device that has clusters runs nearly all loops in them
 KINDS = {  # pattern, seconds, environment. What a kernel does wrong may leave the device unusable: each in processes of its own
-    "device": ("CudaDevice*:CudaRegistry*:Nvrtc.*", 120, {}),
+    "device": ("CudaDevice*:CudaAuto*:CudaRegistry*:RoundedCopies*:Nvrtc.*", 120, {}),
     "ops": ("*CudaKernels*", 180, {}),
     "loops": (LOOPS, 180, {}),
     "rounded loops": (ROUNDED, 200, {}),

@@ -60,7 +60,7 @@ FoldTexts fold_texts(const DeviceCode& code, const KernelFolds& folds, const std
 
 ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view,
                                        std::int64_t repeat) {
-  ReductionArguments made{code.arguments(), {}, {}, {}, "Lengths{nullptr, 1, arguments.view.n}", {}, {}, {}};
+  ReductionArguments made{code.arguments(), {}, {}, {}, "Lengths{nullptr, 1, arguments.view.n}"};
   Identifiers names = code.names();
   for (std::size_t i = 0; i < folds.folds.size(); ++i) {
     const std::string type = gives_position(folds.folds[i].kind) ? "std::int32_t" : code.type_of_result(folds.folds[i].result);
@@ -76,12 +76,6 @@ ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds
     made.columns = fmt::format("Lengths{{arguments.{}, arguments.{}, arguments.view.n}}", lengths, results);
   }
   return made;
-}
-
-void ReductionArguments::add_parts() {
-  grid = layout.add<ColumnGrid>("grid");
-  parts = layout.add_address("parts", "void");
-  joins = layout.add<std::int32_t>("joins");
 }
 
 namespace {

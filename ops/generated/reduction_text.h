@@ -10,14 +10,11 @@
 #include "compiler/ir/fold.h"
 #include "ops/axis_view.h"
 #include "ops/generated/device_code.h"
-#include "ops/reduce/column.h"
 
 namespace graphrun {
 
 template <>
 inline constexpr const char* kArgumentTypeName<AxisView> = "AxisView";
-template <>
-inline constexpr const char* kArgumentTypeName<ColumnGrid> = "ColumnGrid";
 
 // The reductions of a program's results that one kernel computes.
 struct KernelFolds {
@@ -35,15 +32,12 @@ struct ReductionArguments {
   std::vector<std::string> targets;  // their names
   std::optional<Argument> lengths;   // the address of the lengths along the axis, if there are any
   std::string columns;               // the text of a Lengths
-  // For a kernel whose launches may divide columns into parts: ColumnGrid `grid`; the address of the parts' values; the number
-  // of parts that a launch joins, or 0.
-  Argument grid, parts, joins;
-  void add_parts();
 };
 // `repeat`: the consecutive results that each length applies to (Lengths::repeat); 0: there are no lengths.
 ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view,
                                        std::int64_t repeat = 0);
-// The kernel that reduces results along an axis, with add_parts().
+// The kernel that reduces results along an axis. `arguments`: as above, then ColumnGrid `grid`; `parts`, the address of the
+// values of columns' parts; and int32 `joins`, the number of parts that a launch joins, or 0.
 DeviceText reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
 // The same text with comments that quote the equations.
 std::string commented_reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);

@@ -13,8 +13,8 @@ using cuda::for_elements;
 constexpr int kOwnIndices = 8;  // consecutive indices that a thread looks at
 
 struct FoundRows {
-  std::int32_t any;                                          // whether some thread found an index
-  std::int32_t counts[2][cuda::kBlockThreads];               // found by each thread; sums up to each thread
+  std::int32_t any;                                           // whether some thread found an index
+  std::int32_t counts[2][cuda::kBlockThreads];                // found by each thread; sums up to each thread
   std::int32_t positions[cuda::kBlockThreads * kOwnIndices];  // of what was found, in order
 };
 

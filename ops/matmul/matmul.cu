@@ -79,8 +79,9 @@ Kernel plan_kernel(const ProductPlan& plan, ProductPrecision precision) {
   return {[plan, precision, runs](const KernelContext& c) {
             for (const ProductRun& run : runs) {
               const ProductOffsets& at = plan.batch[static_cast<std::size_t>(run.first)];
-              multiply_rows(c.stream, run.product, precision, c.inputs[0].as<const T>() + at.a, c.inputs[1].as<const T>() + at.b,
-                            c.outputs[0].as<T>() + run.first * run.product.c_step, c.workspace);
+              multiply_rows(c.stream, run.product, precision, c.inputs[0].as<const T>() + at.a,
+                            c.inputs[1].as<const T>() + at.b, c.outputs[0].as<T>() + run.first * run.product.c_step,
+                            c.workspace);
             }
           },
           scratch};
@@ -114,8 +115,8 @@ struct GroupScratch {
     shares_a = !sums && group.products.size() > 1;
     for (std::size_t i = 0; i < group.products.size(); ++i) {
       const RowMajorProduct p = row_major(group.products[i]);
-      shares_a = shares_a && group.a(i) == group.a(0) && p.m == first.m && p.k == first.k && p.transpose_a == first.transpose_a &&
-                 cuda::multiplies_copies(p, precision);
+      shares_a = shares_a && group.a(i) == group.a(0) && p.m == first.m && p.k == first.k &&
+                 p.transpose_a == first.transpose_a && cuda::multiplies_copies(p, precision);
     }
     if (shares_a) bytes = cuda::copy_of_a(first).bytes();
     for (const MatrixProduct& product : group.products) {
@@ -129,8 +130,8 @@ struct GroupScratch {
 
 // The products of a group; a(i), b(i) and y(i) return the operands of product i.
 template <class T, class A, class B, class Y>
-void multiply_group(void* stream, const ProductGroup& group, ProductPrecision precision, const GroupScratch& scratch, void* memory,
-                    const A& a, const B& b, const Y& y) {
+void multiply_group(void* stream, const ProductGroup& group, ProductPrecision precision, const GroupScratch& scratch,
+                    void* memory, const A& a, const B& b, const Y& y) {
   const auto place = [&](std::size_t i) { return static_cast<char*>(memory) + scratch.at[i]; };
   if (group.kind == ProductGroup::Kind::kSum) {
     for (std::size_t i = 0; i < group.products.size(); ++i)

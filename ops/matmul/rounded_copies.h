@@ -1,13 +1,12 @@
-// Large products of factors rounded to bfloat16 on a device: for .cu files. cuBLAS rounds float32 factors itself, but then reads
-// twice the bytes and does not use the fastest kernels; nor does it for rows that are not multiples of 16 bytes. So factors are
-// copied first, rounded, with rows and the summed axis padded with zeros. The numbers are the same.
+// Large products of factors rounded to bfloat16 on a device: for .cu files. cuBLAS rounds float32 factors itself, but then
+// reads twice the bytes and does not use the fastest kernels; nor does it for rows that are not multiples of 16 bytes. So
+// factors are copied first, rounded, with rows and the summed axis padded with zeros. The numbers are the same.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "ops/generated/device_pack.h"
 #include "ops/round_up.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/launch.h"
@@ -19,8 +18,9 @@ constexpr std::int64_t kRoundedTogether = 8;  // numbers in 16 bytes
 
 // A factor as it is stored, and its copy.
 struct RoundedCopy {
-  std::int64_t rows, columns;         // of the factor
-  std::int64_t padded_rows, pitch;    // of the copy; rows are padded if they are the summed axis
+  std::int64_t rows, columns;       // of the factor
+  std::int64_t padded_rows, pitch;  // of the copy; rows are padded if they are the summed axis
+
   std::size_t bytes() const { return static_cast<std::size_t>(round_up(padded_rows * pitch * 2, kAlignment)); }
 };
 inline RoundedCopy rounded_copy(std::int64_t rows, std::int64_t columns, bool sums_rows) {
@@ -43,28 +43,34 @@ inline std::size_t copies_bytes(const RowMajorProduct& p, ProductPrecision preci
   return multiplies_copies(p, precision) ? copy_of_a(p).bytes() + copy_of_b(p).bytes() : 0;
 }
 
+struct alignas(16) RoundedPack {
+  unsigned words[4];
+};
+
 struct RoundBody {
   const float* from;
   RoundedCopy copy;
-  unsigned* to;
+  RoundedPack* to;
   GRAPHRUN_DEVICE void operator()(std::int64_t i) const {
     const auto across = static_cast<unsigned>(copy.pitch / kRoundedTogether), at = static_cast<unsigned>(i);
     const std::int64_t row = at / across, column = at % across * kRoundedTogether;
     const float* const x = from + row * copy.columns + column;
-    element::Pack<unsigned, 4> words;
+    RoundedPack pack;
     GRAPHRUN_UNROLL
     for (int w = 0; w < 4; ++w) {
       const bool first = row < copy.rows && column + 2 * w < copy.columns;
       const bool second = row < copy.rows && column + 2 * w + 1 < copy.columns;
       const float two[2] = {first ? x[2 * w] : 0.f, second ? x[2 * w + 1] : 0.f};
-      words.v[w] = BFloat16::word(two);
+      pack.words[w] = BFloat16::word(two);
     }
-    element::store(to + i * 4, words);
+    to[i] = pack;
   }
 };
 inline void round_factor(void* stream, const RoundedCopy& copy, const float* from, void* to) {
   const std::int64_t packs = copy.padded_rows * copy.pitch / kRoundedTogether;
-  if (packs > 0) launch(stream, grid_of_elements(packs), &elements_kernel<RoundBody>, RoundBody{from, copy, static_cast<unsigned*>(to)}, packs);
+  if (packs == 0) return;
+  launch(stream, grid_of_elements(packs), &elements_kernel<RoundBody>, RoundBody{from, copy, static_cast<RoundedPack*>(to)},
+         packs);
 }
 
 // y = op(a) op(b), from a's copy and b, which is copied to `to`.

@@ -166,9 +166,8 @@ bool LoopPlanner::take_clusters(const BoundScan& scan, const ProgramLayout& layo
   find_passed(scan);
   const std::int64_t widest = widest_columns();
   // Blocks send whole tiles to each other if their columns begin at tiles; that costs the matrix units little or nothing.
-  const bool rounds = std::any_of(plan_.passed.begin(), plan_.passed.end(), [&](const LoopPlan::Passed& p) {
-    return plan_.members[p.reader].rounded != nullptr;
-  });
+  const bool rounds = std::any_of(plan_.passed.begin(), plan_.passed.end(),
+                                  [&](const LoopPlan::Passed& p) { return plan_.members[p.reader].rounded != nullptr; });
   plan_.together = rounds && widest >= kWideColumns ? kColumnsOfTile : loop::kColumnsTogether;
   for (std::size_t i = limits_.clusters.size(); i-- > 0;) {
     plan_.column_parts = DeviceLimits::cluster_size(i);

@@ -65,7 +65,7 @@ struct LoopPlan {
   std::size_t places = 0;           // number of operands of all members
   std::vector<Passed> passed;
   bool in_clusters = false;
-  std::int64_t column_parts = 1, row_parts = 1;  // blocks that share columns; clusters, or parts of a grid's rows
+  std::int64_t column_parts = 1, row_parts = 1;    // blocks that share columns; clusters, or parts of a grid's rows
   std::int64_t together = loop::kColumnsTogether;  // a block's columns begin at multiples of this number
   int threads = 1;
   std::size_t passed_bytes = 0;  // size of all passed factors, for each part of the rows
@@ -94,9 +94,9 @@ struct LoopPlan {
                        [](const LoopMember& m) { return m.product == nullptr || m.resident >= 0; });
   }
   std::size_t shared() const { return piece_at + piece_bytes; }
-  // Whether the kernel's text contains the sizes that do not depend on the batch, and the number of row tiles, as constants: then
-  // most of the arithmetic with indices is done by the compiler, but every network gets a kernel of its own. Small loops share
-  // kernels instead.
+  // Whether the kernel's text contains the sizes that do not depend on the batch, and the number of row tiles, as constants:
+  // then most of the arithmetic with indices is done by the compiler, but every network gets a kernel of its own. Small loops
+  // share kernels instead.
   bool has_constant_sizes() const;
   // On a grid, passed factors are in the workspace, after the memory for barriers.
   std::size_t workspace() const {

@@ -164,8 +164,8 @@ GRAPHRUN_DEVICE void add_tiles(float (&sum)[warp_rows][warp_columns][4], const W
   }
 }
 
-// Adds up the sums of warps that share an item, `most` tiles at a time, in the order of the warps, and calls write(tile, total):
-// each of the warps does so for some of the tiles.
+// Adds up the sums of warps that share an item, `most` tiles at a time, in the order of the warps, and calls write(tile,
+// total): each of the warps does so for some of the tiles.
 template <int warp_rows, int warp_columns, int threads, class Write>
 GRAPHRUN_DEVICE void add_parts(const float (&sum)[warp_rows][warp_columns][4], const Warps& w, bool works, unsigned* piece,
                                int most, const Write& write) {

@@ -25,8 +25,8 @@ struct ColumnGrid {
 
 namespace cuda {
 
-// A thread's share of a column's part: lane `lane` of `lanes` takes positions begin + lane, begin + lane + lanes, … below `end`.
-// The positions below the column's length `n` are divided among the parts.
+// A thread's share of a column's part: lane `lane` of `lanes` takes positions begin + lane, begin + lane + lanes, … below
+// `end`. The positions below the column's length `n` are divided among the parts.
 struct Column {
   ColumnGrid grid;
   AxisView view;

@@ -53,11 +53,11 @@ Kernel bind_extreme(const KernelRequest& request) {
   Kernel kernel = with_number(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     using Fold = ExtremeFold<kMax, T>;
-    return Kernel{[view](const KernelContext& c) {
-                    cuda::fold_columns(c, view, lengths_of(c, 1, view), c.workspace,
-                                       Fold{{c.inputs[0].as<T>()}, c.outputs[0].as<T>()});
-                  },
-                  cuda::folds_bytes<Fold>(view)};
+    return Kernel{
+        [view](const KernelContext& c) {
+          cuda::fold_columns(c, view, lengths_of(c, 1, view), c.workspace, Fold{{c.inputs[0].as<T>()}, c.outputs[0].as<T>()});
+        },
+        cuda::folds_bytes<Fold>(view)};
   });
   take_part_of_reduction(kernel, request, view, kMax ? ir::FoldKind::kMax : ir::FoldKind::kMin);
   return kernel;

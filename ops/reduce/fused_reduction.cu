@@ -12,11 +12,15 @@
 
 namespace graphrun {
 
+template <>
+inline constexpr const char* kArgumentTypeName<ColumnGrid> = "ColumnGrid";
+
 namespace {
 
 struct FoldPart {
   std::shared_ptr<cuda::GeneratedKernel> kernel;
   ReductionArguments arguments;
+  Argument grid, parts, joins;  // as reduction_text() wants them
   KernelFolds folds;
   std::size_t first = 0;  // index of the first result of this kernel among the node's
 
@@ -43,9 +47,12 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
       own.origins.push_back(f < origins.size() ? origins[f] : Origin{});
     }
     ReductionArguments arguments = reduction_arguments(*code, own, view, repeat);
-    arguments.add_parts();
+    const Argument own_grid = arguments.layout.add<ColumnGrid>("grid");
+    const Argument own_parts = arguments.layout.add_address("parts", "void");
+    const Argument joins = arguments.layout.add<std::int32_t>("joins");
     const DeviceText text = reduction_text(*code, own, arguments);
-    parts.push_back({cuda::generated_kernel(text.entry, text.text), std::move(arguments), std::move(own), first});
+    parts.push_back({cuda::generated_kernel(text.entry, text.text), std::move(arguments), own_grid, own_parts, joins,
+                     std::move(own), first});
   }
   Kernel kernel{[code, view, grid, parts, operands](const KernelContext& c) {
     for (const FoldPart& part : parts) {
@@ -56,8 +63,8 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
         for (std::size_t r = 0; r < part.folds.folds.size(); ++r)
           arguments.set_address(part.arguments.results[r], c.outputs[part.first + r].data);
         if (part.arguments.lengths) arguments.set_address(*part.arguments.lengths, c.inputs[operands].data);
-        arguments.set_address(part.arguments.parts, c.workspace);
-        arguments.set(part.arguments.grid, own), arguments.set(part.arguments.joins, joins);
+        arguments.set_address(part.parts, c.workspace);
+        arguments.set(part.grid, own), arguments.set(part.joins, joins);
         part.kernel->launch(c.stream, {own.blocks, ColumnGrid::kThreads, own.shared(part.value_bytes()), own.lanes > 1},
                             arguments.bytes());
       };
@@ -65,8 +72,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
       if (grid.parts > 1) launch(column_grid(parts_view(grid, view)), grid.parts);
     }
   }};
-  for (const FoldPart& part : parts)
-    kernel.workspace = std::max(kernel.workspace, parts_bytes(grid, view, part.value_bytes()));
+  for (const FoldPart& part : parts) kernel.workspace = std::max(kernel.workspace, parts_bytes(grid, view, part.value_bytes()));
   kernel.text = [code, parts] {
     std::string text;
     for (const FoldPart& part : parts) text += commented_reduction_text(*code, part.folds, part.arguments);

@@ -35,11 +35,11 @@ struct SumFold {
 template <class In, class Sum, class Out, bool mean>
 Kernel sum_kernel(const AxisView& view) {
   using Fold = SumFold<In, Sum, Out, mean>;
-  return {[view](const KernelContext& c) {
-            cuda::fold_columns(c, view, lengths_of(c, 1, view), c.workspace,
-                               Fold{c.inputs[0].as<In>(), c.outputs[0].as<Out>()});
-          },
-          cuda::folds_bytes<Fold>(view)};
+  return {
+      [view](const KernelContext& c) {
+        cuda::fold_columns(c, view, lengths_of(c, 1, view), c.workspace, Fold{c.inputs[0].as<In>(), c.outputs[0].as<Out>()});
+      },
+      cuda::folds_bytes<Fold>(view)};
 }
 
 template <bool mean>

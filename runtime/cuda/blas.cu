@@ -134,7 +134,8 @@ void side_by_side(void* stream, std::size_t count, const std::function<void(std:
   const SideStreams& side = side_streams_of(stream);
   const std::size_t used = std::min(count - 1, SideStreams::kMost);
   check(cudaEventRecord(side.begun, static_cast<cudaStream_t>(stream)), "an event");
-  for (std::size_t i = 0; i < used; ++i) check(cudaStreamWaitEvent(side.streams[i], side.begun, 0), "waiting for another stream");
+  for (std::size_t i = 0; i < used; ++i)
+    check(cudaStreamWaitEvent(side.streams[i], side.begun, 0), "waiting for another stream");
   std::exception_ptr failure;  // the streams are joined even then: a recording must not end with one that is not
   try {
     for (std::size_t i = 0; i < count; ++i) {

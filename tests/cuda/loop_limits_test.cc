@@ -137,8 +137,8 @@ TEST_P(LoopLimits, AreKeptOnEveryDevice) {
       }
     }
   }
-  // Sizes and the device are parameters of a small loop's launch; whether batches are merged into one axis or rows repeated is in the
-  // text.
+  // Sizes and the device are parameters of a small loop's launch; whether batches are merged into one axis or rows repeated is
+  // in the text.
   EXPECT_LE(forward.size(), 2u);
   EXPECT_LE(backward.size(), 2u);
   EXPECT_LE(in_clusters.size(), 4u);

@@ -169,8 +169,8 @@ class WithClusters {
 TEST_P(Loop, ComputesItInClusters) {
   const WithClusters clusters;
   // Fewer rows than clusters, as many, one more; columns that blocks cannot share evenly; weights too large for the cluster.
-  const std::vector<Shape4> shapes = {{3, 1, 5, 16}, {4, 3, 4, 37},  {5, 7, 6, 18},
-                                      {1, 4, 4, 32}, {2, 33, 8, 40}, {2, 5, 4, 96}, {2, 5, 4, 132}};
+  const std::vector<Shape4> shapes = {{3, 1, 5, 16},  {4, 3, 4, 37}, {5, 7, 6, 18}, {1, 4, 4, 32},
+                                      {2, 33, 8, 40}, {2, 5, 4, 96}, {2, 5, 4, 132}};
   for (const Shape4& shape : tests::few_if_sanitized(shapes, 2)) expect_what_the_cpu_computes(GetParam(), shape);
   const bool multiplies = GetParam() != "lrn" && GetParam() != "sru";
   if (!multiplies) return;
@@ -215,8 +215,8 @@ void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
     const Target target(tests::tested_device(), WeightForm::kFloat32, products);
     const std::vector<Tensor> found = run_layer(cell, shape, Precision::kFloat32, target);
     // The difference from float32 is what rounding explains: neither larger nor smaller.
-    // Products before and after the loop are cuBLAS's, which may cut TF32 factors off: an error up to twice as large, and always
-    // toward zero, so that sums add it up.
+    // Products before and after the loop are cuBLAS's, which may cut TF32 factors off: an error up to twice as large, and
+    // always toward zero, so that sums add it up.
     const bool cuts = products == ProductPrecision::kTf32 && !tests::is_emulated();
     const double bits = products != ProductPrecision::kTf32 ? 8 : cuts ? 10 : 11;
     double size = 0, distance = 0;

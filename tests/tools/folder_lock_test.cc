@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-
 #include "runtime/base/file.h"
 #include "tests/tools/program_fixture.h"
 #include "tools/run/folder_lock.h"

@@ -56,8 +56,8 @@ std::optional<std::uint64_t> seed_option(const po::variables_map& options);
 std::vector<GraphRequest::Setting> set_bindings(const po::variables_map& options);
 po::options_description set_option();
 
-// Opens "cpu", "cuda", "cuda:N" or "auto": GPU 0 if there is one, unless the command `needs_cpu`; else the CPU. Throws UserError
-// (kUsage, E0508) if the device is not available.
+// Opens "cpu", "cuda", "cuda:N" or "auto": GPU 0 if there is one, unless the command `needs_cpu`; else the CPU. Throws
+// UserError (kUsage, E0508) if the device is not available.
 const Device& parse_device(const std::string& name, bool needs_cpu = false);
 inline constexpr const char* kDeviceHelp =
     "cpu, cuda, cuda:N (GPU N) or auto: GPU 0 if there is one and the other options do not need the CPU, else the CPU";

@@ -39,7 +39,8 @@ ExitCode evaluate_together(const Arguments& arguments, Communicator* together) {
   }
   Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
   const Network& network = model.network;
-  const Device& device = parse_device(option<std::string>(*options, "device"), together != nullptr || options->count("weights") != 0);
+  const Device& device =
+      parse_device(option<std::string>(*options, "device"), together != nullptr || options->count("weights") != 0);
   const std::optional<WeightForm> weights = weights_option(*options, device);
   if (weights) {
     for (InferSpec& mode : model.network.job.infer) mode.weights = *weights;

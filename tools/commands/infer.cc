@@ -87,7 +87,8 @@ ExitCode infer_together(const Arguments& arguments, Communicator* together) {
   infer_options.ahead = option<std::int64_t>(*options, "read-ahead");
   infer_options.fetches = option<std::vector<std::string>>(*options, "fetch");
   infer_options.fetch_file = option<std::string>(*options, "fetch-out");
-  infer_options.device = &parse_device(option<std::string>(*options, "device"), together != nullptr || options->count("weights") != 0);
+  infer_options.device =
+      &parse_device(option<std::string>(*options, "device"), together != nullptr || options->count("weights") != 0);
   infer_options.generate = generate_options(*options);
   const std::string bad_lines = option<std::string>(*options, "bad-lines");
   if (bad_lines != "empty" && bad_lines != "stop")

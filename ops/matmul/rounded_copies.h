@@ -3,7 +3,6 @@
 // factors are copied first, rounded, with rows and the summed axis padded with zeros. The numbers are the same.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -36,7 +35,7 @@ inline RoundedCopy copy_of_b(const RowMajorProduct& p) {
 // Whether copying pays: two more launches, each of which takes about 2 µs.
 inline bool multiplies_copies(const RowMajorProduct& p, ProductPrecision precision) {
   constexpr std::int64_t kLarge = std::int64_t{1} << 27;
-  return precision == ProductPrecision::kBFloat16 && p.count == 1 && p.m * p.n >= kLarge / std::max<std::int64_t>(1, p.k);
+  return precision == ProductPrecision::kBFloat16 && p.count == 1 && p.k > 0 && p.m * p.n >= kLarge / p.k;
 }
 // Bytes of the two copies; 0: the factors are multiplied as they are.
 inline std::size_t copies_bytes(const RowMajorProduct& p, ProductPrecision precision) {

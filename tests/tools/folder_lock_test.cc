@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/status.h"
 #include "tests/tools/program_fixture.h"
 #include "tools/run/folder_lock.h"
 

@@ -66,7 +66,7 @@ CommandLine command_line() {
       "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "the output file; - is stdout")(
       "size", po::value<std::vector<std::string>>()->value_name("NAME=N"),
       "a size of the batch, for --stage=loops and kernels, and for the picture and the peak of --stage=memory; may be "
-      "repeated")("device", po::value<std::string>()->value_name("NAME")->default_value("auto"), kDeviceHelp)(
+      "repeated")("device", po::value<std::string>()->value_name("NAME")->default_value("cpu"), kDeviceHelp)(
       "product-precision", po::value<std::string>()->value_name("NAME")->default_value("float32"),
       "for --stage=loops, kernels and memory: the rounding of products' factors: tf32, bfloat16 or float32 (none)");
   po::options_description how("how to compile", kColumns);

@@ -105,8 +105,8 @@ DeviceCode::DeviceCode(const Sizes& result, std::span<const TensorView> inputs, 
 // Reserves the text's own names first, so that no value takes one of them.
 void DeviceCode::find_names(const CodeNames& names) {
   for (const char* own :
-       {"arguments", "first", "lane", "width", "results", "Arguments", "Results", "Index", "compute", "run",    "one",
-        "elements",  "wide",  "view", "grid",  "parts",   "joins",     "start",   "join",  "write",   "lengths"})
+       {"arguments", "first",    "lane", "width", "results", "Arguments", "Results", "Index", "compute", "run",
+        "one",       "elements", "wide", "view",  "grid",    "parts",     "joins",   "start", "join",    "write"})
     names_.take(own);
   for (std::size_t a = 0; a < axes_.sizes.size(); ++a) {
     for (const char* of_axis : {"size", "rest", "along"}) names_.take(fmt::format("{}{}", of_axis, a));

@@ -1,6 +1,7 @@
 // Large products of factors rounded to bfloat16 on a device: for .cu files. cuBLAS rounds float32 factors itself, but then
 // reads twice the bytes and does not use the fastest kernels; nor does it for rows that are not multiples of 16 bytes. So
-// factors are copied first, rounded, with rows and the summed axis padded with zeros. The numbers are the same.
+// factors are copied first, rounded, with rows and the summed axis padded with zeros. Factors are rounded alike either way; the
+// order of sums may differ.
 #pragma once
 
 #include <cstddef>

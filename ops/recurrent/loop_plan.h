@@ -94,9 +94,9 @@ struct LoopPlan {
                        [](const LoopMember& m) { return m.product == nullptr || m.resident >= 0; });
   }
   std::size_t shared() const { return piece_at + piece_bytes; }
-  // Whether the kernel's text contains the sizes that do not depend on the batch, and the number of row tiles, as constants:
-  // then most of the arithmetic with indices is done by the compiler, but every network gets a kernel of its own. Small loops
-  // share kernels instead.
+  // Whether the kernel's text contains the sizes that do not depend on the batch, and what follows from the number of row
+  // tiles, as constants: then the compiler does most of the arithmetic with indices, but every network gets kernels of its own,
+  // one for each number of row tiles. Small loops share kernels instead.
   bool has_constant_sizes() const;
   // On a grid, passed factors are in the workspace, after the memory for barriers.
   std::size_t workspace() const {

@@ -61,7 +61,7 @@ GRAPHRUN_DEVICE void bring_rounded(const Product<float, terms, groups>& p, unsig
       const int t = e / kRightWords % cuda::kWarpThreads, tile = e / kRightWords / cuda::kWarpThreads;
       return right_word<Form>(p, own, i, tile / deep_tiles, tile % deep_tiles, t, e % kRightWords);
     };
-    // Several loads are in flight at once, before the first store, which might be to the same address.
+    // Load eight words before storing the first: the compiler cannot move a load above a store that may alias it.
     constexpr int kAtOnce = 8;
     const int all = cuda::thread_count();
     int e = cuda::thread_index();
@@ -185,7 +185,7 @@ GRAPHRUN_DEVICE void add_parts(const float (&sum)[warp_rows][warp_columns][4], c
       element::store(place(k - first, w.warp), own);
     }
     cuda::barrier();
-    // A loop with few instructions: warps would otherwise fetch different ones.
+    // Not unrolled: each warp adds other tiles, and unrolled code would make warps fetch different instructions.
     for (int k = mine; k < kTiles; k += w.sharing) {
       if (!works || k < first || k >= first + most) continue;
       Sums total = element::load<4>(place(k - first, first_warp));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/cuda/launch.h"
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/program/program.h"
 
 namespace graphrun::cuda {
@@ -327,6 +328,10 @@ std::unique_ptr<Backend> open(int ordinal, std::string& why) {
   if (properties.major * 10 + properties.minor < 75) {
     why = std::string(properties.name) + " is of compute capability " + std::to_string(properties.major) + "." +
           std::to_string(properties.minor) + ", at least 7.5 is needed";
+    return nullptr;
+  }
+  if (Nvrtc::instance(why) == nullptr) {
+    why = "kernels cannot be compiled: " + why;
     return nullptr;
   }
   return std::make_unique<CudaBackend>(ordinal, properties);

@@ -19,7 +19,7 @@ struct DeviceLibrary {
   std::unique_ptr<Backend> (*open)(int ordinal, std::string& why);
   const KernelRegistry& kernels;  // sealed
   LoopCompiler loops;
-  bool emulated = false;  // its devices are the host, in disguise
+  bool emulated = false;  // its devices are emulated on the host
 };
 
 // Immutable, and valid until the program ends. What is behind it (the memory and streams of its backend) changes.

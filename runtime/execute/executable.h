@@ -50,8 +50,8 @@ class Watch;
 struct RunOptions {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;  // training step: part of the key of random numbers
-  Profiler* profiler =
-      nullptr;             // records the time of every node, a scan's including its body; a device then runs one node at a time
+  // Records the time of every node, a scan's including its body. A device then runs one node at a time. Null costs nothing.
+  Profiler* profiler = nullptr;
   Watch* watch = nullptr;  // sees every result as it is computed; requires an executable made for one thread
   // Results stay in device memory (Tensor::on_device), to be fed to other runs, and the run may still be in progress when run()
   // returns: see Executable::finish. No effect on the CPU.

@@ -73,7 +73,7 @@ class CudaDevice : public ::testing::Test {
   void SetUp() override { tests::tested_device(); }
 };
 
-// `--device auto` takes a GPU, but not the host in its disguise.
+// `--device auto` takes a GPU, but not the emulated device.
 TEST(CudaAuto, TakesOnlyAGpu) { EXPECT_EQ(gpu_or_null(), tests::is_emulated() ? nullptr : &tests::tested_device()); }
 
 TEST_F(CudaDevice, TrainsAsTheCpuDoesAndSharesVariablesBetweenExecutables) {

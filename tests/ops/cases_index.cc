@@ -7,6 +7,13 @@ namespace {
 
 const Dim kTime = Symbol::named("time");
 
+// Rows 0 to 4 up to index 2100, then rows 3 to 9: on a device, a block looks at 2048 indices at a time.
+Tensor indices_in_pieces() {
+  std::vector<std::int64_t> indices;
+  for (std::int64_t k = 0; k < 2600; ++k) indices.push_back(k < 2100 ? k % 5 : 3 + k % 7);
+  return integers({2600}, indices);
+}
+
 void add_rows(std::vector<Case>& cases) {
   cases.push_back(CaseBuilder("gather", "rows").in(uniform({4, 3})).in(integers({2, 2}, {3, 0, 3, 1})));
   cases.push_back(CaseBuilder("gather", "one row").in(uniform({4, 2, 2})).in(integers({}, {2})));
@@ -29,6 +36,8 @@ void add_rows(std::vector<Case>& cases) {
                       .shapes({"[n]", "[n]"}));
   cases.push_back(
       CaseBuilder("scatter_add", "large").in(random_integers({300}, 40)).in(uniform({300, 201})).with("rows", Dim(40)).large());
+  cases.push_back(
+      CaseBuilder("scatter_add", "many indices").in(indices_in_pieces()).in(uniform({2600, 3})).with("rows", Dim(12)).large());
   cases.push_back(CaseBuilder("put", "FLOAT").in(uniform({4, 3})).in(uniform({3}, -1, 1, 2)).in(integers({}, {2})));
   cases.push_back(
       CaseBuilder("put", "INT32 elements").in(integers({3}, {1, 2, 3})).in(integers({}, {9})).in(integers({}, {0})));

@@ -46,6 +46,9 @@ void add_reduction(std::vector<Case>& cases, const std::string& op, Tensor (*ope
   cases.push_back(make("large rows", {300, 211}).axes({1}).large());
   cases.push_back(make("large columns", {70, 701}).axes({0}).large());
   cases.push_back(make("large, lengths", {40, 20, 60}).in(random_integers({20}, 41)).axes({0}).large());
+  // On a device, several blocks share a column.
+  cases.push_back(make("long rows", {2, 20000}).axes({1}).large());
+  cases.push_back(make("long columns, lengths", {3000, 5}).in(integers({5}, {0, 1, 7, 2999, 3000})).axes({0}).large());
 }
 
 Tensor any(const Sizes& sizes, std::uint64_t seed) { return uniform(sizes, -1, 1, seed); }
@@ -60,7 +63,6 @@ void add_sums(std::vector<Case>& cases) {
         CaseBuilder(op, "INT32, lengths").in(integers({3, 2}, {1, 2, 3, 4, 5, 6})).in(integers({2}, {2, 0})).axes({0}));
     cases.push_back(CaseBuilder(op, "over nothing").in(uniform({0, 2})).axes({0}));
   }
-  cases.push_back(CaseBuilder("sum", "a long row in pieces").in(uniform({2, 20000})).axes({1}).large());
   for (const std::string op : {"max", "min"}) {
     add_reduction(cases, op, apart, true);
     cases.push_back(CaseBuilder(op, "INT32").in(integers({2, 3}, {1, -2, 3, 40, 5, 6})).axes({1}));

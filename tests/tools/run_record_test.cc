@@ -41,6 +41,7 @@ TEST_F(RunRecord, EachStartIsWrittenDown) {
   EXPECT_EQ(starts[0]["step"], 0);
   EXPECT_EQ(starts[1]["step"], 5);
   EXPECT_EQ(starts[0]["threads"], 1);
+  EXPECT_EQ(starts[0]["device"], "cpu");
   EXPECT_EQ(starts[0]["folder"], std::filesystem::canonical(root_).string());
   for (const char* known : {"time", "version", "compiler", "flags", "processor", "machine"}) {
     EXPECT_FALSE(starts[0][known].get<std::string>().empty()) << known;

@@ -198,16 +198,23 @@ ProductPrecision parse_product_precision(const std::string& name) {
   throw UsageError("products are made in float32, tf32 or bfloat16, not '" + name + "'");
 }
 
-std::optional<WeightForm> weights_option(const po::variables_map& options, const Device& device) {
+std::optional<WeightForm> weights_option(const po::variables_map& options) {
   if (options.count("weights") == 0) return std::nullopt;
   const auto name = options["weights"].as<std::string>();
   const std::map<std::string, WeightForm> forms = {
       {"float32", WeightForm::kFloat32}, {"bfloat16", WeightForm::kBFloat16}, {"int8", WeightForm::kInt8}};
   const auto form = forms.find(in_small_letters(name));
   if (form == forms.end()) throw UsageError("--weights takes float32, bfloat16 or int8, not '" + name + "'");
-  if (form->second != WeightForm::kFloat32 && !device.is_cpu())
-    throw UsageError("--weights works only on the CPU: leave out --weights or --device");
   return form->second;
+}
+
+const Device& device_for(const po::variables_map& options, const LoadedJob& job, bool needs_cpu) {
+  const bool rounds = std::any_of(job.infer.begin(), job.infer.end(),
+                                  [](const InferSpec& mode) { return mode.weights != WeightForm::kFloat32; });
+  const Device& device = parse_device(option<std::string>(options, "device"), needs_cpu || rounds);
+  if (rounds && options.count("weights") != 0 && !device.is_cpu())
+    throw UsageError("--weights works only on the CPU: leave out --weights or --device");
+  return device;
 }
 
 }  // namespace graphrun

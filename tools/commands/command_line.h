@@ -12,6 +12,7 @@
 #include "runtime/device/device.h"
 #include "tools/cli/program.h"
 #include "tools/commands/commands.h"
+#include "tools/job/job.h"
 
 namespace graphrun {
 
@@ -65,8 +66,11 @@ inline constexpr const char* kDeviceHelp =
 // "float32", "tf32" or "bfloat16". Throws UsageError.
 ProductPrecision parse_product_precision(const std::string& name);
 
-// The value of --weights, if given, for a run on `device`. Throws UsageError.
-std::optional<WeightForm> weights_option(const po::variables_map& options, const Device& device);
+// The value of --weights, if given. Throws UsageError.
+std::optional<WeightForm> weights_option(const po::variables_map& options);
+// The device of --device for a model whose job has the value of --weights: only the CPU rounds weights, so `auto` takes it if a
+// mode of the job does. Throws UsageError if --weights and --device do not go together, and what parse_device throws.
+const Device& device_for(const po::variables_map& options, const LoadedJob& job, bool needs_cpu);
 inline constexpr const char* kWeightsHelp =
     "round the network's matrices on the CPU: bfloat16, int8 or float32 (no rounding); default: as in the job's infer block";
 inline constexpr const char* kNoShortlistHelp = "for generation: search all words, even if the job has a shortlist";

@@ -39,12 +39,11 @@ ExitCode evaluate_together(const Arguments& arguments, Communicator* together) {
   }
   Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
   const Network& network = model.network;
-  const Device& device =
-      parse_device(option<std::string>(*options, "device"), together != nullptr || options->count("weights") != 0);
-  const std::optional<WeightForm> weights = weights_option(*options, device);
+  const std::optional<WeightForm> weights = weights_option(*options);
   if (weights) {
     for (InferSpec& mode : model.network.job.infer) mode.weights = *weights;
   }
+  const Device& device = device_for(*options, network.job, together != nullptr);
   for (InferSpec& mode : model.network.job.infer) {
     if (options->count("no-shortlist") != 0 && mode.generate) mode.generate->shortlist.reset();
   }

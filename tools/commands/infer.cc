@@ -87,8 +87,6 @@ ExitCode infer_together(const Arguments& arguments, Communicator* together) {
   infer_options.ahead = option<std::int64_t>(*options, "read-ahead");
   infer_options.fetches = option<std::vector<std::string>>(*options, "fetch");
   infer_options.fetch_file = option<std::string>(*options, "fetch-out");
-  infer_options.device =
-      &parse_device(option<std::string>(*options, "device"), together != nullptr || options->count("weights") != 0);
   infer_options.generate = generate_options(*options);
   const std::string bad_lines = option<std::string>(*options, "bad-lines");
   if (bad_lines != "empty" && bad_lines != "stop")
@@ -98,10 +96,11 @@ ExitCode infer_together(const Arguments& arguments, Communicator* together) {
   if (infer_options.ahead < 0) throw UsageError("--read-ahead takes a number from 0");
 
   Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
-  if (const auto weights = weights_option(*options, *infer_options.device)) {
+  if (const auto weights = weights_option(*options)) {
     for (InferSpec& mode : model.network.job.infer) mode.weights = *weights;
     infer_options.weights = *weights;
   }
+  infer_options.device = &device_for(*options, model.network.job, together != nullptr);
   const std::string file = option<std::string>(*options, "FILE", "-");
   infer_options.from_stdin = file == "-";
   infer_options.together = together;

@@ -117,7 +117,6 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
   request.quiet = options->count("quiet") != 0;
   request.together = together;
   request.warnings = share_cores(*options, together);
-  request.device = &parse_device(option<std::string>(*options, "device"), together != nullptr);
   const std::string seeds = option<std::string>(*options, "seeds");
   if (!seeds.empty() && options->count("seed") != 0) throw UsageError("--seed and --seeds do not go together");
   if (!seeds.empty() && !request.profile.empty())
@@ -133,6 +132,9 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
     words.insert(words.end(), arguments.begin(), arguments.end());
     return launch(whole_number("--processes", processes), words);
   }
+  // Under auto, a run stays on the kind of device on which it began: another would give other bits.
+  const bool continues = request.begin != RunFolder::Begin::kNew && began_on_cpu(request.out);
+  request.device = &parse_device(option<std::string>(*options, "device"), together != nullptr || continues);
   if (tries) {
     for (const char* other : {"resume", "begin-or-resume", "seeds", "tensorboard", "profile"})
       if (options->count(other) != 0)

@@ -9,8 +9,8 @@ const Dim kTime = Symbol::named("time");
 
 // Rows 0 to 4 up to index 2100, then rows 3 to 9: on a device, a block looks at 2048 indices at a time.
 Tensor indices_in_pieces() {
-  std::vector<std::int64_t> indices;
-  for (std::int64_t k = 0; k < 2600; ++k) indices.push_back(k < 2100 ? k % 5 : 3 + k % 7);
+  std::vector<std::int32_t> indices;
+  for (std::int32_t k = 0; k < 2600; ++k) indices.push_back(k < 2100 ? k % 5 : 3 + k % 7);
   return integers({2600}, indices);
 }
 

@@ -11,6 +11,7 @@
 #include "tools/job/defaults.h"
 #include "tools/job/job.h"
 #include "tools/processes/processes.h"
+#include "tools/run/start_record.h"
 #include "tools/train/seeds.h"
 #include "tools/train/trial.h"
 #include "tools/validate/validate.h"

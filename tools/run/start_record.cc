@@ -56,7 +56,7 @@ void record_start(const ModelLayout& layout, const std::vector<std::string>& com
 }
 
 bool began_on_cpu(const std::string& folder) {
-  const std::string path = ModelLayout(folder).starts();
+  const std::string path = ModelLayout{folder}.starts();
   if (!is_there(path)) return false;
   const std::string text = read_file(path, kLargestRecord), first = text.substr(0, text.find('\n'));
   const nlohmann::json line = nlohmann::json::parse(first, nullptr, false);

@@ -98,29 +98,16 @@ GRAPHRUN_ENTRY(graphrun_@, Arguments) {
   Value* const parts = static_cast<Value*>(arguments.parts);
   const Value start = {)x" +
           texts.start + R"x(};
-  const auto join = [](const Value& left, const Value& right) { return put_together(left, right); };
-  if (arguments.joins > 0) {
-    const AxisView view = {arguments.view.results(), arguments.joins, 1};
-    cuda::Column c(arguments.grid, view, Lengths{nullptr, 1, view.n});
-    const Value total =
-        c.fold(start, [&](const Value& so_far, std::int64_t at, std::int64_t) { return join(so_far, parts[at]); }, join);
-    if (!c.leads()) return;
-    c.n = lengths.at(c.result);
-    return write(arguments, c, total);
-  }
-  const cuda::Column c(arguments.grid, arguments.view, lengths);
-  const Value total = c.fold(
-      start,
+  cuda::fold_columns(
+      arguments.grid, arguments.view, lengths, parts, arguments.joins, start,
       [&](const Value& so_far, std::int64_t at, std::int64_t position) {
         const Results<1> results = compute<1>(arguments, static_cast<Index>(at));
         Value one;
 )x" + texts.take +
           R"x(        return put_together(so_far, one);
       },
-      join);
-  if (!c.leads()) return;
-  if (arguments.grid.parts == 1) return write(arguments, c, total);
-  parts[c.place()] = total;
+      [](const Value& left, const Value& right) { return put_together(left, right); },
+      [&](const cuda::Column& c, const Value& total) { write(arguments, c, total); });
 }
 
 }  // namespace graphrun::generated_@

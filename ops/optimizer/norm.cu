@@ -57,7 +57,7 @@ Kernel pieces_kernel(const KernelRequest& request) {
           pieces += view.outer;
         }
         const double* const first = static_cast<double*>(c.workspace);
-        cuda::fold_columns(c, {1, all, 1}, {nullptr, 1, all}, pieces, TotalFold<Out, norm>{first, c.outputs[0].as<Out>()});
+        cuda::launch_fold(c, {1, all, 1}, {nullptr, 1, all}, pieces, TotalFold<Out, norm>{first, c.outputs[0].as<Out>()});
       },
       static_cast<std::size_t>(all) * sizeof(double) + cuda::folds_bytes<TotalFold<Out, norm>>({1, all, 1})};
 }

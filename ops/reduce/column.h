@@ -88,6 +88,25 @@ struct Column {
   }
 };
 
+// One launch of a fold whose columns may be divided into parts. It folds elements; or, if `joins` > 0, the values of that many
+// parts of each column, which the previous launch stored in `parts`. take and join are as for Column::fold. One thread calls
+// write(column, value) for each column that is complete. All threads of the block must call it.
+template <class V, class Take, class Join, class Write>
+GRAPHRUN_DEVICE void fold_columns(const ColumnGrid& grid, const AxisView& view, const Lengths& lengths, V* parts, int joins,
+                                  const V& start, const Take& take, const Join& join, const Write& write) {
+  const AxisView of_parts = {view.results(), joins, 1};
+  Column c(grid, joins > 0 ? of_parts : view, joins > 0 ? Lengths{nullptr, 1, joins} : lengths);
+  const auto take_part = [&](const V& so_far, std::int64_t at, std::int64_t) { return join(so_far, parts[at]); };
+  const V total = joins > 0 ? c.fold(start, take_part, join) : c.fold(start, take, join);
+  if (!c.leads()) return;
+  if (grid.parts > 1) {
+    parts[c.place()] = total;
+    return;
+  }
+  c.n = lengths.at(c.result);
+  write(c, total);
+}
+
 // Combines two values so that a NaN wins over every number.
 template <class T>
 GRAPHRUN_DEVICE T larger(T a, T b) {

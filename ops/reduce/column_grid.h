@@ -39,8 +39,10 @@ inline ColumnGrid divided_column_grid(const AxisView& view) {
   return grid;
 }
 
-// The values of the parts, in the order of Column::place(), as the columns of the launch that joins them.
-inline AxisView parts_view(const ColumnGrid& divided, const AxisView& view) { return {view.results(), divided.parts, 1}; }
+// The grid of the launch that joins the values of parts, which are in the order of Column::place().
+inline ColumnGrid joining_grid(const ColumnGrid& divided, const AxisView& view) {
+  return column_grid({view.results(), divided.parts, 1});
+}
 // Bytes of those values; 0 if no column is divided.
 inline std::size_t parts_bytes(const ColumnGrid& divided, const AxisView& view, std::size_t value_bytes) {
   return divided.parts == 1 ? 0 : static_cast<std::size_t>(view.results() * divided.parts) * value_bytes;

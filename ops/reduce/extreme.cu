@@ -55,7 +55,7 @@ Kernel bind_extreme(const KernelRequest& request) {
     using Fold = ExtremeFold<kMax, T>;
     return Kernel{
         [view](const KernelContext& c) {
-          cuda::fold_columns(c, view, lengths_of(c, 1, view), c.workspace, Fold{{c.inputs[0].as<T>()}, c.outputs[0].as<T>()});
+          cuda::launch_fold(c, view, lengths_of(c, 1, view), c.workspace, Fold{{c.inputs[0].as<T>()}, c.outputs[0].as<T>()});
         },
         cuda::folds_bytes<Fold>(view)};
   });
@@ -71,8 +71,8 @@ Kernel bind_position(const KernelRequest& request) {
     using T = decltype(zero);
     using Fold = PositionFold<kMax, T>;
     return Kernel{[view](const KernelContext& c) {
-                    cuda::fold_columns(c, view, lengths_of(c, 1, view), c.workspace,
-                                       Fold{{c.inputs[0].as<T>()}, c.outputs[0].as<std::int32_t>()});
+                    cuda::launch_fold(c, view, lengths_of(c, 1, view), c.workspace,
+                                      Fold{{c.inputs[0].as<T>()}, c.outputs[0].as<std::int32_t>()});
                   },
                   cuda::folds_bytes<Fold>(view)};
   });

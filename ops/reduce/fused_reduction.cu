@@ -69,7 +69,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
                             arguments.bytes());
       };
       launch(grid, 0);
-      if (grid.parts > 1) launch(column_grid(parts_view(grid, view)), grid.parts);
+      if (grid.parts > 1) launch(joining_grid(grid, view), grid.parts);
     }
   }};
   for (const FoldPart& part : parts) kernel.workspace = std::max(kernel.workspace, parts_bytes(grid, view, part.value_bytes()));

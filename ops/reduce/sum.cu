@@ -35,11 +35,10 @@ struct SumFold {
 template <class In, class Sum, class Out, bool mean>
 Kernel sum_kernel(const AxisView& view) {
   using Fold = SumFold<In, Sum, Out, mean>;
-  return {
-      [view](const KernelContext& c) {
-        cuda::fold_columns(c, view, lengths_of(c, 1, view), c.workspace, Fold{c.inputs[0].as<In>(), c.outputs[0].as<Out>()});
-      },
-      cuda::folds_bytes<Fold>(view)};
+  return {[view](const KernelContext& c) {
+            cuda::launch_fold(c, view, lengths_of(c, 1, view), c.workspace, Fold{c.inputs[0].as<In>(), c.outputs[0].as<Out>()});
+          },
+          cuda::folds_bytes<Fold>(view)};
 }
 
 template <bool mean>
@@ -86,7 +85,7 @@ Kernel sum_to_kernel(const std::vector<AxisView>& steps) {
     auto* const workspace = static_cast<char*>(c.workspace);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       T* to = i + 1 == steps.size() ? out : reinterpret_cast<T*>(workspace + i % 2 * aligned);
-      cuda::fold_columns(c, steps[i], {nullptr, 1, steps[i].n}, workspace + between, Fold{x, to});
+      cuda::launch_fold(c, steps[i], {nullptr, 1, steps[i].n}, workspace + between, Fold{x, to});
       x = to;
     }
   };

@@ -112,12 +112,8 @@ struct GroupScratch {
   GroupScratch(const ProductGroup& group, ProductPrecision precision) {
     const bool sums = group.kind == ProductGroup::Kind::kSum;
     const RowMajorProduct first = row_major(group.products[0]);
-    shares_a = !sums && group.products.size() > 1;
-    for (std::size_t i = 0; i < group.products.size(); ++i) {
-      const RowMajorProduct p = row_major(group.products[i]);
-      shares_a = shares_a && group.a(i) == group.a(0) && p.m == first.m && p.k == first.k &&
-                 p.transpose_a == first.transpose_a && cuda::multiplies_copies(p, precision);
-    }
+    // Those of kMany have one first factor, and one size.
+    shares_a = !sums && group.products.size() > 1 && cuda::multiplies_copies(first, precision);
     if (shares_a) bytes = cuda::copy_of_a(first).bytes();
     for (const MatrixProduct& product : group.products) {
       const RowMajorProduct p = row_major(product);

@@ -14,7 +14,7 @@ namespace {
 // The fewest columns for a block of a cluster: one tile of the matrix units.
 constexpr std::int64_t kColumnsOfBlock = cuda::kUnitColumns;
 // Elements of the summed axis in a tile of the narrowest type; the fewest columns for which shares are rounded up to tiles.
-constexpr std::int64_t kColumnsOfTile = 2 * cuda::kUnitWords, kWideColumns = 128;
+constexpr std::int64_t kColumnsOfTile = cuda::BFloat16::kInWord * cuda::kUnitWords, kWideColumns = 128;
 
 // How a float32 product is rounded on a device with matrix units; null if it is not rounded.
 const LoopPlan::RoundedForm* rounded_form(const ProductPart& part, bool matrix_units) {

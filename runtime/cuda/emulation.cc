@@ -317,7 +317,6 @@ static EmulatedBlocks& cluster() {
   return *emulated_thread.together;
 }
 int cluster_rank() { return cluster().rank(); }
-int cluster_size() { return cluster().count(); }
 void cluster_barrier() { cluster().wait_for_all(); }
 void* place_in_memory_of(int rank, void* mine) { return cluster().place_in_memory_of(rank, mine); }
 

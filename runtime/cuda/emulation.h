@@ -37,7 +37,6 @@ inline bool exchange_if(int* at, int expected, int value) {
   return __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 int cluster_rank();
-int cluster_size();
 void cluster_barrier();
 void* place_in_memory_of(int rank, void* mine);
 template <class T>

@@ -38,16 +38,11 @@ GRAPHRUN_DEVICE void grid_barrier(unsigned* counter, unsigned& round) {
 }
 // Compare and swap: stores `value` if `*at` is `expected`; exactly one of the competing threads succeeds.
 GRAPHRUN_DEVICE bool exchange_if(int* at, int expected, int value) { return atomicCAS(at, expected, value) == expected; }
-// In a grid that was launched in clusters: the block's rank in its cluster, and the cluster's size.
+// In a grid that was launched in clusters: the block's rank in its cluster.
 GRAPHRUN_DEVICE int cluster_rank() {
   unsigned rank;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return static_cast<int>(rank);
-}
-GRAPHRUN_DEVICE int cluster_size() {
-  unsigned size;
-  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
-  return static_cast<int>(size);
 }
 // A barrier for all threads of the cluster: earlier writes are visible after it, in each other's shared memory too.
 GRAPHRUN_DEVICE void cluster_barrier() {

@@ -74,7 +74,7 @@ class BoundLayer {
 // The most columns of a result that a block has.
 std::int64_t widest_share(const LoopPlan& plan, const LoopPlan::LoopMember& m) {
   const std::int64_t sharing = plan.cluster() > 1 ? plan.cluster() : plan.blocks() / plan.grid_row_parts();
-  const std::int64_t together = loop::kColumnsTogether, pieces = (m.columns + together - 1) / together;
+  const std::int64_t together = plan.together, pieces = (m.columns + together - 1) / together;
   return (pieces + sharing - 1) / sharing * together;
 }
 
@@ -246,18 +246,23 @@ TEST(LoopRows, AreSharedOutWhereThatCostsAStepLeast) {
 
 // The columns that a block computes match the memory that was reserved for it.
 TEST(LoopColumns, BelongToOneBlockEach) {
-  for (int blocks : {1, 3, 40, 132}) {
-    for (int columns : {1, 3, 4, 7, 64, 650, 1000, 1024}) {
-      std::vector<int> owners(static_cast<std::size_t>(columns));
-      int most = 0;
-      cuda::emulate({blocks, 1, 0, false}, [&] {
-        const loop::Columns own(columns, loop::part_of_grid(blocks, 1));
-        for (int c = own.begin; c < own.end; ++c) ++owners[static_cast<std::size_t>(c)];
-        most = std::max(most, own.count());
-      });
-      EXPECT_THAT(owners, ::testing::Each(1)) << blocks << " blocks, " << columns << " columns";
-      const int pieces = (columns + loop::kColumnsTogether - 1) / loop::kColumnsTogether;
-      EXPECT_LE(most, (pieces + blocks - 1) / blocks * loop::kColumnsTogether);
+  for (int together : {loop::kColumnsTogether, 16}) {
+    for (int blocks : {1, 3, 16, 40, 132}) {
+      for (int columns : {1, 3, 4, 7, 64, 132, 650, 1000, 1024}) {
+        std::vector<int> owners(static_cast<std::size_t>(columns));
+        int most = 0;
+        cuda::emulate({blocks, 1, 0, false}, [&] {
+          loop::Part part = loop::part_of_grid(blocks, 1);
+          part.together = together;
+          const loop::Columns own(columns, part);
+          EXPECT_TRUE(own.count() == 0 || own.begin % together == 0);
+          for (int c = own.begin; c < own.end; ++c) ++owners[static_cast<std::size_t>(c)];
+          most = std::max(most, own.count());
+        });
+        EXPECT_THAT(owners, ::testing::Each(1)) << blocks << " blocks, " << columns << " columns";
+        const int pieces = (columns + together - 1) / together;
+        EXPECT_LE(most, (pieces + blocks - 1) / blocks * together);
+      }
     }
   }
 }

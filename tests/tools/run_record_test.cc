@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "tests/tools/program_fixture.h"
+#include "tools/run/start_record.h"
 
 namespace graphrun {
 namespace {
@@ -53,6 +54,19 @@ TEST_F(RunRecord, EachStartIsWrittenDown) {
   EXPECT_THAT(program, MatchesRegex("[0-9a-f]{16,}"));
   EXPECT_THAT(library, MatchesRegex("[0-9a-f]{16,}"));
   EXPECT_NE(program, library);
+}
+
+// Under --device auto, such a run stays on the CPU.
+TEST_F(RunRecord, TellsWhetherARunBeganOnTheCpu) {
+  ASSERT_EQ(train("model").code, 0);
+  EXPECT_TRUE(began_on_cpu(path("model")));
+  EXPECT_FALSE(began_on_cpu(path("none")));
+  for (const char* cpu : {"{}", "{\"device\": \"cpu\"}\n{\"device\": \"cuda\"}", "{\"device\": 3}", "[]", "{cut"}) {
+    write("model/starts.jsonl", cpu);
+    EXPECT_TRUE(began_on_cpu(path("model"))) << cpu;
+  }
+  write("model/starts.jsonl", "{\"device\": \"cuda\"}\n{\"device\": \"cpu\"}\n");
+  EXPECT_FALSE(began_on_cpu(path("model")));
 }
 
 TEST_F(RunRecord, TheExpandedGraphIsKept) {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "ops/matmul/int8_dot.h"
+#include "ops/matmul/instructions/int8_dot.h"
 #include "ops/matmul/product.h"
 #include "runtime/program/kernel.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/matmul/int8_dot.h"
+#include "ops/matmul/instructions/int8_dot.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/quantized_simd.cc"

@@ -1,6 +1,9 @@
 #include "ops/matmul/rounded.h"
 
-#include "ops/matmul/pairs.h"
+#include <vector>
+
+#include "ops/matmul/instructions/pairs.h"
+#include "ops/matmul/instructions/pairs_amx.h"
 #include "runtime/base/processor.h"
 
 #if defined(__x86_64__)
@@ -8,6 +11,16 @@
 #endif
 
 namespace graphrun {
+
+std::span<const PairSet> pair_sets() {
+  static const std::vector<PairSet> sets = [] {
+    std::vector<PairSet> all;
+    if (multiplies_bfloat16()) all.push_back(PairSet::kDot);
+    if (multiplies_bfloat16() && amx_multiplies_bfloat16()) all.push_back(PairSet::kAmx);
+    return all;
+  }();
+  return sets;
+}
 
 RoundedProduct::Code RoundedProduct::write_code(std::int64_t width, std::int64_t rows, std::int64_t terms, bool adds) const {
 #if defined(__x86_64__)
@@ -28,8 +41,17 @@ std::size_t RoundedProduct::code_for(IndexRun columns, IndexRun rows, IndexRun t
   return static_cast<std::size_t>((columns.size < panel_) * 8 + (rows.size < kRows) * 4 + (terms.size < kTerms) * 2 + adds);
 }
 
-RoundedProduct::RoundedProduct(const MatrixProduct& product, std::int64_t panel) : product_(product), panel_(panel) {
+RoundedProduct::RoundedProduct(const MatrixProduct& product, std::int64_t panel)
+    : RoundedProduct(product, panel, pair_sets().empty() ? PairSet::kDot : pair_sets().back()) {}
+
+RoundedProduct::RoundedProduct(const MatrixProduct& product, std::int64_t panel, PairSet set)
+    : product_(product), panel_(panel), set_(set), step_(set == PairSet::kAmx ? kPairTileTerms : 2) {
+  static_assert(kTerms % kPairTileTerms == 0 && kRows <= 48 && kMostPanel <= 48);
   if (!multiplies_bfloat16() || product.m <= 0 || product.n <= 0 || product.k <= 0) return;
+  if (set_ == PairSet::kAmx) {
+    available_ = true;
+    return;
+  }
   // All combinations of whole and partial runs, each as the first of its sum or not.
   for (const std::int64_t p : {std::int64_t{0}, panels() - 1}) {
     for (const std::int64_t r : {std::int64_t{0}, row_runs() - 1}) {
@@ -74,7 +96,12 @@ void RoundedProduct::round_right(const float* b, BFloat16Bits* right, std::int64
 
 void RoundedProduct::multiply(IndexRun columns, IndexRun rows, IndexRun terms, const BFloat16Bits* panel,
                               const BFloat16Bits* left, float* c) const {
-  code_[code_for(columns, rows, terms)](panel, left, c + rows.begin * product_.n + columns.begin);
+  float* const sums = c + rows.begin * product_.n + columns.begin;
+  if (set_ == PairSet::kAmx) {
+    const bool adds = product_.accumulate || terms.begin > 0;
+    return multiply_pairs({panel, left, sums, product_.n, rows.size, columns.size, terms.size, adds});
+  }
+  code_[code_for(columns, rows, terms)](panel, left, sums);
 }
 
 void RoundedProduct::multiply_rows(const float* a, const BFloat16Bits* right, float* c, std::int64_t begin, std::int64_t end,

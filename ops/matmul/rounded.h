@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "ops/matmul/product.h"
 #include "runtime/program/kernel.h"
@@ -14,10 +15,16 @@ namespace graphrun {
 
 using BFloat16Bits = std::uint16_t;
 
-// C [m, n] = op(A) [m, k] · op(B) [k, n] by panels of columns, runs of rows and runs of terms. On construction, libxsmm
-// generates machine code for these sizes.
+// The instructions that multiply pairs: those of AVX512_BF16, for which libxsmm generates code, or of AMX (pairs_amx.h).
+enum class PairSet : std::uint8_t { kDot, kAmx };
+// The sets that this processor supports, the fastest last.
+std::span<const PairSet> pair_sets();
+
+// C [m, n] = op(A) [m, k] · op(B) [k, n] by panels of columns, runs of rows and runs of terms. Requires
+// multiplies_bfloat16().
 //
-// A factor is rounded into pairs: terms 2i and 2i + 1 of a row or column are adjacent, and a zero follows an odd last term.
+// A factor is rounded into pairs: terms 2i and 2i + 1 of a row or column are adjacent. Zeros follow the last term, up to an
+// even number of terms or, for AMX, a whole tile.
 //   left:  by run of rows, within it by run of terms: [rows, terms] each
 //   right: by panel: [terms / 2, width] pairs each
 class RoundedProduct {
@@ -27,6 +34,7 @@ class RoundedProduct {
 
   // With panels of `panel` columns. It is unavailable if there is no code for this processor or these sizes.
   RoundedProduct(const MatrixProduct& product, std::int64_t panel);
+  RoundedProduct(const MatrixProduct& product, std::int64_t panel, PairSet set);
   bool available() const { return available_; }
 
   std::int64_t panels() const { return (product_.n + panel_ - 1) / panel_; }
@@ -52,7 +60,7 @@ class RoundedProduct {
                       std::int64_t panel, std::int64_t panel_end, BFloat16Bits* scratch) const;
 
  private:
-  // A run of rows and some panels, each of kTerms terms, fit a core's cache.
+  // A run of rows and some panels, each of kTerms terms, fit a core's cache. Both are multiples of a tile's.
   static constexpr std::int64_t kRows = 32, kTerms = 1024;
 
   // Arguments: a panel of [terms / 2, width] pairs; rows [rows, terms]; C's row. libxsmm is column-major, so the panel is its
@@ -62,7 +70,7 @@ class RoundedProduct {
     std::int64_t begin = 0, size = 0;
   };
 
-  std::int64_t terms() const { return product_.k + product_.k % 2; }
+  std::int64_t terms() const { return (product_.k + step_ - 1) / step_ * step_; }
   std::int64_t term_runs() const { return (terms() + kTerms - 1) / kTerms; }
   IndexRun rows_of(std::int64_t run) const { return {run * kRows, std::min(kRows, product_.m - run * kRows)}; }
   IndexRun terms_of(std::int64_t run) const { return {run * kTerms, std::min(kTerms, terms() - run * kTerms)}; }
@@ -76,6 +84,8 @@ class RoundedProduct {
 
   MatrixProduct product_;
   std::int64_t panel_;
+  PairSet set_;
+  std::int64_t step_;  // the number of terms is padded to a multiple
   bool available_ = false;
   std::array<Code, 16> code_{};
 };

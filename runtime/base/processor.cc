@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <libxsmm.h>
+#include <sys/syscall.h>
 #endif
 
 namespace graphrun {
@@ -29,7 +31,40 @@ bool try_to_write_code() {
   return may;
 }
 
+#if defined(__x86_64__)
+
+constexpr unsigned int kAmxBFloat16 = 1U << 22, kAmxTile = 1U << 24, kAmxInt8 = 1U << 25;  // in edx of CPUID's leaf 7
+
+// Linux requires a request, because tiles make the state of a thread 8 KiB larger.
+bool may_use_tiles() {
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  static const bool may = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return may;
+}
+
+bool has_amx(unsigned int feature) {
+  unsigned int a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kAmxTile) != 0 && (d & feature) != 0 && may_use_tiles();
+}
+
+#else
+
+constexpr unsigned int kAmxBFloat16 = 0, kAmxInt8 = 0;
+bool has_amx(unsigned int) { return false; }
+
+#endif
+
 }  // namespace
+
+bool amx_multiplies_int8() {
+  static const bool yes = has_amx(kAmxInt8);
+  return yes;
+}
+
+bool amx_multiplies_bfloat16() {
+  static const bool yes = has_amx(kAmxBFloat16);
+  return yes;
+}
 
 bool may_write_code() {
   static const bool may = try_to_write_code();

@@ -14,6 +14,11 @@ bool may_write_code();
 // code for that: twice the throughput of float32 products.
 bool multiplies_bfloat16();
 
+// Whether the processor multiplies tiles of 8-bit integers or of bfloat16 (x86's AMX), and the system lets this process use
+// them.
+bool amx_multiplies_int8();
+bool amx_multiplies_bfloat16();
+
 // Whether CPU kernels round the factors of products to the requested precision; otherwise they multiply float32.
 inline bool rounds_on_cpu(ProductPrecision products) {
   return products == ProductPrecision::kBFloat16 && multiplies_bfloat16();

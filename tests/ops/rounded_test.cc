@@ -100,6 +100,51 @@ TEST_F(RoundedProducts, AreSumsOfRoundedFactors) {
   }
 }
 
+// Whether the right factor was rounded before or not, bits are the same. With AMX, neither do they depend on the number of
+// rows.
+TEST_F(RoundedProducts, AreTheSameInBlocksAndRowsWithEachInstructionSet) {
+  for (const PairSet set : pair_sets()) {
+    for (const std::int64_t panel : {kColumnStep, kMostPanel}) {
+      for (const auto& [m, n, k] : kRoundedSizes) {
+        SCOPED_TRACE(::testing::Message() << "set " << static_cast<int>(set) << ", panels of " << panel << ", " << m << " x "
+                                          << n << " x " << k);
+        const Tensor a = random_matrix({m, k}, 1), b = random_matrix({k, n}, 2), y(DType::kFloat32, {m, n}),
+                     again(DType::kFloat32, {m, n}), last(DType::kFloat32, {1, n});
+        const RoundedProduct all({m, n, k}, panel, set), one({1, n, k}, panel, set);
+        ASSERT_TRUE(all.available() && one.available());
+        std::vector<BFloat16Bits> left(all.left_bytes() / sizeof(BFloat16Bits)),
+            right(all.right_bytes() / sizeof(BFloat16Bits)), scratch(static_cast<std::size_t>(RoundedProduct::scratch()));
+        all.round_left(a.data<float>(), left.data(), 0, all.row_runs());
+        all.multiply_block(left.data(), b.data<float>(), y.data<float>(), 0, all.row_runs(), 0, all.panels(), scratch.data());
+        expect_within(y, rounded_reference(a, false, b, false), 1e-6 * static_cast<double>(k));
+        all.round_right(b.data<float>(), right.data(), 0, n);
+        all.multiply_rows(a.data<float>(), right.data(), again.data<float>(), 0, n, true);
+        EXPECT_EQ(std::memcmp(again.raw(), y.raw(), y.bytes()), 0);
+        if (set != PairSet::kAmx) continue;
+        one.multiply_rows(a.data<float>() + (m - 1) * k, right.data(), last.data<float>(), 0, n, false);
+        EXPECT_EQ(std::memcmp(last.raw(), y.data<float>() + (m - 1) * n, last.bytes()), 0);
+      }
+    }
+  }
+}
+
+TEST_F(RoundedProducts, AddToWhatIsThereWithEachInstructionSet) {
+  const std::int64_t m = 37, n = 61, k = 1100;
+  MatrixProduct product{m, n, k};
+  product.accumulate = true;
+  for (const PairSet set : pair_sets()) {
+    SCOPED_TRACE(static_cast<int>(set));
+    const Tensor a = random_matrix({m, k}, 1), b = random_matrix({k, n}, 2), y = random_matrix({m, n}, 3);
+    const Tensor expected = rounded_reference(a, false, b, false);
+    for (std::int64_t i = 0; i < y.count(); ++i) expected.data<double>()[i] += y.at(i);
+    const RoundedProduct rounded(product, kMostPanel, set);
+    std::vector<BFloat16Bits> right(rounded.right_bytes() / sizeof(BFloat16Bits));
+    rounded.round_right(b.data<float>(), right.data(), 0, n);
+    rounded.multiply_rows(a.data<float>(), right.data(), y.data<float>(), 0, n, false);
+    expect_within(y, expected, 1e-3);
+  }
+}
+
 TEST_F(RoundedProducts, OfStacksAndOfSeveralFactors) {
   const std::int64_t time = 7, batch = 5, k = 37, n = 53;
   const Tensor rows = random_matrix({time, batch, k}, 3), others = random_matrix({time, batch, n}, 4);

@@ -1,16 +1,14 @@
-#include "ops/matmul/int8_dot.h"
+#include "ops/matmul/instructions/int8_dot.h"
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "ops/matmul/instructions/amx.h"
+#include "runtime/base/processor.h"
 #include "runtime/program/kernel.h"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 // GCC 12 warns of values that its own header leaves undefined on purpose (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
@@ -103,24 +101,14 @@ GRAPHRUN_VNNI void multiply_vnni(const Int8Panel& p, std::int32_t* sums, std::in
   for (; j < p.width; j += kColumnStep) rows_vnni<1>(p, sums, i, j);
 }
 
-// ---- AMX: tiles of 16 rows of 64 bytes. A tile of rows holds 16 rows of 64 terms, a tile of columns 64 terms of 16 columns in
-// the order of a panel, a tile of sums 16 by 16 sums.
+// ---- AMX (ops/matmul/instructions/amx.h). A tile of rows holds 16 rows of 64 terms, a tile of columns 64 terms of 16 columns
+// in the order of a panel, a tile of sums 16 by 16 sums.
 
 #define GRAPHRUN_AMX __attribute__((target("amx-tile,amx-int8,avx512f")))
 
-constexpr int kTile = 16;
 static_assert(kTile == kColumnStep && kTile * kInt8Quad == kInt8Step);
 
-// The configuration that LDTILECFG reads.
-struct alignas(64) TileShapes {
-  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  std::uint16_t row_bytes[16] = {};
-  std::uint8_t rows[16] = {};
-  constexpr TileShapes() {
-    for (int tile = 0; tile < 8; ++tile) row_bytes[tile] = kInt8Step, rows[tile] = kTile;
-  }
-};
-constexpr TileShapes kTileShapes;
+constexpr TileShapes kWholeTiles;
 
 GRAPHRUN_AMX void add_offsets(std::int32_t* sums, std::int64_t width, const std::int32_t* offsets) {
   const __m512i offset = _mm512_loadu_si512(offsets);
@@ -181,23 +169,13 @@ GRAPHRUN_AMX void rows_amx(const Int8Panel& p, std::int32_t* sums, std::int64_t 
 GRAPHRUN_AMX void multiply_amx(const Int8Panel& p, std::int32_t* sums) {
   std::int64_t i = 0;
   if (p.count >= kTile) {
-    asm volatile("" ::: "memory");  // GCC's tile loads do not say that they read memory
-    _tile_loadconfig(&kTileShapes);
+    flush_before_tiles();
+    _tile_loadconfig(&kWholeTiles);
     for (; i + 2 * kTile <= p.count; i += 2 * kTile) rows_amx<2>(p, sums, i);
     for (; i + kTile <= p.count; i += kTile) rows_amx<1>(p, sums, i);
     _tile_release();
   }
   if (i < p.count) multiply_vnni(p, sums, i);
-}
-
-// Whether the processor has AMX for 8-bit integers and the system lets this process use it: Linux requires a request,
-// because tiles make the state of a thread 8 KiB larger.
-bool may_use_amx() {
-  unsigned int a = 0, b = 0, c = 0, d = 0;
-  constexpr unsigned int kAmxTile = 1U << 24, kAmxInt8 = 1U << 25;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kAmxTile) == 0 || (d & kAmxInt8) == 0) return false;
-  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
 #define GRAPHRUN_AVX2 __attribute__((target("avx2")))
@@ -253,7 +231,7 @@ std::span<const Int8Set> int8_sets() {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vnni")) {
       all.push_back(Int8Set::kVnni);
-      if (may_use_amx()) all.push_back(Int8Set::kAmx);
+      if (amx_multiplies_int8()) all.push_back(Int8Set::kAmx);
     }
 #endif
     return all;

@@ -1,4 +1,4 @@
-#include "ops/matmul/pairs.h"
+#include "ops/matmul/instructions/pairs.h"
 
 #include "runtime/base/status.h"
 

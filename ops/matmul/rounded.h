@@ -38,7 +38,7 @@ class RoundedProduct {
   bool available() const { return available_; }
 
   std::int64_t panels() const { return (product_.n + panel_ - 1) / panel_; }
-  static constexpr std::int64_t kPanelsAtOnce = 3;  // panels for which multiply_block reads rows at once
+  static constexpr std::int64_t kPanelsAtOnce = 6;  // panels for which multiply_block reads rows at once
   std::int64_t row_runs() const { return (product_.m + kRows - 1) / kRows; }
   std::size_t left_bytes() const { return static_cast<std::size_t>(product_.m * terms()) * sizeof(BFloat16Bits); }
   std::size_t right_bytes() const { return static_cast<std::size_t>(product_.n * terms()) * sizeof(BFloat16Bits); }

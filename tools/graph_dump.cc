@@ -4,17 +4,23 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "compiler/compile.h"
 #include "compiler/dump/dump.h"
 #include "compiler/dump/kernels.h"
+#include "compiler/dump/outline.h"
+#include "compiler/dump/page.h"
 #include "compiler/fetch.h"
 #include "compiler/frontend/source.h"
 #include "compiler/ir/op.h"
+#include "compiler/ir/printer.h"
 #include "compiler/memory.h"
 #include "compiler/passes/pass.h"
 #include "compiler/schedule.h"
 #include "compiler/training.h"
+#include "runtime/base/file.h"
 #include "runtime/execute/binding_report.h"
 #include "runtime/threads/threads.h"
 #include "tools/cli/program.h"
@@ -39,7 +45,8 @@ struct Request {
   std::string stage;
   DumpFormat format = DumpFormat::kText;
   std::string output;
-  SymbolValues sizes;  // for loops, and for the picture and the peak of the arena
+  SymbolValues sizes;   // for loops, for the picture and the peak of the arena, and for a page
+  std::string profile;  // for a page: the path of a trace; empty: none
   Target target;
   bool time_passes = false;
 };
@@ -62,13 +69,16 @@ CommandLine command_line() {
                       "; default: checked, or differentiated if --minimize is given")
                          .c_str())(
       "format", po::value<std::string>()->value_name("FORMAT"),
-      "text, pbtxt, dot, svg or json; default: by the extension of the output file, otherwise text")(
+      "text, pbtxt, dot, svg, json or html; default: by the extension of the output file, otherwise text")(
       "output,o", po::value<std::string>()->value_name("FILE")->default_value("-"), "the output file; - is stdout")(
       "size", po::value<std::vector<std::string>>()->value_name("NAME=N"),
-      "a size of the batch, for --stage=loops and kernels, and for the picture and the peak of --stage=memory; may be "
-      "repeated")("device", po::value<std::string>()->value_name("NAME")->default_value("cpu"), kDeviceHelp)(
+      "a size of the batch, for --stage=loops and kernels, for the picture and the peak of --stage=memory, and for the "
+      "numbers and kernels of html; may be repeated")(
+      "device", po::value<std::string>()->value_name("NAME")->default_value("cpu"), kDeviceHelp)(
       "product-precision", po::value<std::string>()->value_name("NAME")->default_value("float32"),
-      "for --stage=loops, kernels and memory: the rounding of products' factors: tf32, bfloat16 or float32 (none)");
+      "for --stage=loops, kernels and memory: the rounding of products' factors: tf32, bfloat16 or float32 (none)")(
+      "profile", po::value<std::string>()->value_name("FILE"),
+      "for html: the trace that graphrun train --profile wrote, whose times are shown");
   po::options_description how("how to compile", kColumns);
   how.add_options()("training", "with dropout and label smoothing (as --minimize does)")("inference", "without them")(
       "minimize", po::value<std::string>()->value_name("OUTPUT"), "differentiate this output and update the parameters")(
@@ -84,7 +94,8 @@ CommandLine command_line() {
   line.usage = "graph-dump GRAPH|JOB [option ...]";
   line.about =
       "Prints a graph after any stage of the compiler. Text can be parsed back to the same graph; pbtxt can be loaded again\n"
-      "up to the stage checked (later stages contain internal operators); svg is a picture.";
+      "up to the stage checked (later stages contain internal operators); svg is a picture; html is a page to explore the\n"
+      "graph at every stage in a browser.";
   line.words = {{"FILE", true, false}};
   for (const po::options_description& group : {what, set_option(), how}) line.groups.push_back(group);
   return line;
@@ -99,12 +110,12 @@ CommandLine command_line() {
 DumpFormat parse_format(const po::variables_map& options, const std::string& output) {
   const std::string given = option<std::string>(options, "format");
   if (const auto format = dump_format(given)) return *format;
-  if (!given.empty()) unknown("format", given, {"text", "pbtxt", "dot", "svg", "json"});
+  if (!given.empty()) unknown("format", given, {"text", "pbtxt", "dot", "svg", "json", "html"});
   const std::string ending = std::filesystem::path(output).extension().string();
   if (ending.empty() || ending == ".txt") return DumpFormat::kText;
   if (const auto format = dump_format(ending.substr(1))) return *format;
   throw UsageError(
-      fmt::format("no format is called '{}'; use .svg, .dot, .json, .pbtxt or .txt, or --format", ending.substr(1)));
+      fmt::format("no format is called '{}'; use .svg, .html, .dot, .json, .pbtxt or .txt, or --format", ending.substr(1)));
 }
 
 SymbolValues parse_sizes(const std::vector<std::string>& texts) {
@@ -186,13 +197,16 @@ Request parse_request(const po::variables_map& options) {
   if (r.stage == "memory" && r.format != DumpFormat::kText && r.format != DumpFormat::kSvg) {
     throw UsageError("--stage=memory prints text or svg");
   }
-  const bool bound = r.stage == "loops" || r.stage == "kernels";
-  if (!r.sizes.empty() && !bound && r.stage != "memory") {
+  const bool bound = r.stage == "loops" || r.stage == "kernels", page = r.format == DumpFormat::kHtml;
+  if (page && options.count("stage") != 0) throw UsageError("html shows every stage: it does not go with --stage");
+  r.profile = option<std::string>(options, "profile");
+  if (!r.profile.empty() && !page) throw UsageError("--profile is for --format=html");
+  if (!r.sizes.empty() && !bound && !page && r.stage != "memory") {
     throw UsageError(fmt::format("--stage={} depends on no size: --size is for loops, kernels and memory", r.stage));
   }
   if (bound && r.format != DumpFormat::kText) throw UsageError(fmt::format("--stage={} prints text", r.stage));
   r.target.products = parse_product_precision(options["product-precision"].as<std::string>());
-  if (bound) r.target.device = &parse_device(options["device"].as<std::string>());
+  if (bound || page) r.target.device = &parse_device(options["device"].as<std::string>());
   const std::string precision = options["precision"].as<std::string>();
   if (precision != "float32" && precision != "float64") unknown("precision", precision, {"float32", "float64"});
   r.compile.precision = precision == "float64" ? Precision::kFloat64 : Precision::kFloat32;
@@ -273,6 +287,61 @@ std::string kernels(const Request& r, const ir::Graph& checked) {
   return describe_kernels(program, r.sizes, r.target);
 }
 
+// The time of each node in a trace, which Profiler::chrome_trace writes.
+std::map<std::string, double> profiled_milliseconds(const std::string& path) {
+  const auto bad = [&](const std::string& why) {
+    return UserError(ExitCode::kBadData, "E0545 no-trace", fmt::format("'{}' is not a trace of a profile: {}", path, why),
+                     {"help: graphrun train JOB --profile FILE writes one"});
+  };
+  constexpr std::uint64_t kLargestTrace = std::uint64_t{1} << 30;
+  std::map<std::string, double> result;
+  const nlohmann::json trace = nlohmann::json::parse(read_file(path, kLargestTrace), nullptr, false);
+  if (trace.is_discarded() || !trace.is_object() || !trace.contains("traceEvents") || !trace["traceEvents"].is_array()) {
+    throw bad("it has no events");
+  }
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    if (!event.is_object() || !event.contains("dur") || !event["dur"].is_number() || !event.contains("name") ||
+        !event["name"].is_string()) {
+      continue;
+    }
+    result[event["name"].get<std::string>()] += event["dur"].get<double>() / 1e3;
+  }
+  return result;
+}
+
+// The bytes of results that have memory of their own; the others are views, or written in place.
+std::map<std::string, double> bytes_of_results(const Program& program, const SymbolValues& sizes) {
+  std::map<std::string, double> result;
+  for (const Region& region : program.regions) {
+    for (const ValueSpec& value : region.values) {
+      if (value.storage.kind != Storage::Kind::kBlock) continue;
+      result[value.name] =
+          static_cast<double>(element_count(evaluate(value.shape, sizes))) * static_cast<double>(size_of(value.dtype));
+    }
+  }
+  return result;
+}
+
+// Every stage that changed the graph.
+std::string page_of(const Request& r, const ir::Graph& checked) {
+  Page page{checked.name, {{"checked", outline(checked)}}, "", r.sizes, {}, {}};
+  std::string last = ir::print(checked);
+  CompileOptions options = r.compile;
+  options.observe = [&](const std::string& name, const ir::Graph& graph, double) {
+    std::string text = ir::print(graph);
+    if (text == last) return;
+    last = std::move(text);
+    page.stages.push_back({name, outline(graph)});
+  };
+  const Program program = compile(checked, options, r.train ? &*r.train : nullptr);
+  if (!r.sizes.empty()) {
+    page.bytes = bytes_of_results(program, r.sizes);
+    page.kernels = describe_kernels(program, r.sizes, r.target);
+  }
+  if (!r.profile.empty()) page.milliseconds = profiled_milliseconds(r.profile);
+  return html(page);
+}
+
 // Checks the names on the command line, even if the requested stage precedes their use.
 void check_names(const Request& r, const ir::Graph& checked) {
   if (r.train && checked.output(r.train->minimize) == nullptr) {
@@ -293,8 +362,10 @@ void check_names(const Request& r, const ir::Graph& checked) {
     if (std::find(known.begin(), known.end(), symbol.name()) == known.end()) unknown("size", symbol.name(), known);
   }
   const bool drawn = r.stage == "memory" && !(r.sizes.empty() && r.format == DumpFormat::kText);
-  if (!drawn && r.stage != "loops" && r.stage != "kernels") return;
-  const char* const what = drawn                ? "how much memory there is to show"
+  const bool page = r.format == DumpFormat::kHtml && !r.sizes.empty();
+  if (!drawn && !page && r.stage != "loops" && r.stage != "kernels") return;
+  const char* const what = page                 ? "what a page shows with sizes"
+                           : drawn              ? "how much memory there is to show"
                            : r.stage == "loops" ? "how loops run"
                                                 : "what kernels compute";
   std::vector<std::string> missing, options;
@@ -315,6 +386,7 @@ std::string dump_of(Request& r, std::vector<Diagnostic>& warnings) {
   ir::Graph checked = check_graph(expanded);
   if (r.recipe) checked = with_objective(std::move(checked), *r.recipe, *r.train, warnings);
   check_names(r, checked);
+  if (r.format == DumpFormat::kHtml) return page_of(r, checked);
   if (r.stage == "checked" && !r.time_passes) return dump(checked, r.format);
   if (r.stage == "memory") return memory(r, checked);
   if (r.stage == "loops") return loops(r, checked);

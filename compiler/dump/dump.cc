@@ -1,6 +1,7 @@
 #include "compiler/dump/dump.h"
 
 #include "compiler/ir/printer.h"
+#include "runtime/base/status.h"
 
 namespace graphrun {
 
@@ -10,6 +11,7 @@ std::optional<DumpFormat> dump_format(std::string_view name) {
   if (name == "dot") return DumpFormat::kDot;
   if (name == "svg") return DumpFormat::kSvg;
   if (name == "json") return DumpFormat::kJson;
+  if (name == "html") return DumpFormat::kHtml;
   return std::nullopt;
 }
 
@@ -20,8 +22,9 @@ std::string dump(const ir::Graph& graph, DumpFormat format) {
     case DumpFormat::kDot: return dot(graph);
     case DumpFormat::kSvg: return svg(graph);
     case DumpFormat::kJson: return json(graph);
+    case DumpFormat::kHtml: break;
   }
-  return "";
+  throw InternalError("a page shows several stages");
 }
 
 }  // namespace graphrun

@@ -15,11 +15,13 @@ enum class DumpFormat {
   kDot,    // Graphviz
   kSvg,    // drawn by Graphviz
   kJson,
+  kHtml,  // compiler/dump/page.h
 };
 
-// "text", "pbtxt", "dot", "svg" or "json"; nullopt for any other name.
+// "text", "pbtxt", "dot", "svg", "json" or "html"; nullopt for any other name.
 std::optional<DumpFormat> dump_format(std::string_view name);
 
+// In any format but kHtml, which shows several stages.
 std::string dump(const ir::Graph& graph, DumpFormat format);
 
 // One file in the model language: equations as node messages, scans' bodies as local graphs, names with '_' where the language
@@ -30,9 +32,9 @@ std::string dump_pbtxt(const ir::Graph& graph);
 // Every node is a box and every scan a cluster; data flows from top to bottom.
 std::string dot(const ir::Graph& graph);
 
-// The same as a drawing. A graph with more than kMostBoxes nodes is summarized first: nodes whose names have the same prefix
-// become one box, and so do repetitions of a layer. Throws UserError: kRunFailed, E0510 cannot-draw if Graphviz fails; E0514
-// no-graphviz if its module fails to load.
+// A drawing: every call and every loop is a frame, and every equation a box. A graph with more than kMostBoxes nodes is
+// summarized first: nodes whose names have the same prefix become one box, and so do repetitions of a layer. Throws UserError:
+// kRunFailed, E0510 cannot-draw if Graphviz fails; E0514 no-graphviz if its module fails to load.
 inline constexpr std::size_t kMostBoxes = 1500;
 std::string svg(const ir::Graph& graph);
 

@@ -230,6 +230,41 @@ class DotWriter {
 
 Picture draw(const ir::Graph& graph) { return Drawer().draw(graph); }
 
+Picture draw(const Outline& outline) {
+  using Kind = Outline::Kind;
+  Picture picture;
+  picture.title = outline.boxes[0].name;
+  std::vector<int> cluster(outline.boxes.size(), -1), drawn(outline.boxes.size(), -1);
+  for (std::size_t i = 1; i < outline.boxes.size(); ++i) {
+    const Outline::Part& box = outline.boxes[i];
+    const auto parent = static_cast<std::size_t>(box.parent);
+    if (box.kind == Kind::kPort || outline.boxes[parent].kind == Kind::kEquation) continue;
+    if (box.kind == Kind::kGroup) {
+      cluster[i] = static_cast<int>(picture.clusters.size());
+      picture.clusters.push_back({box.text.empty() ? box.name : box.name + ": " + box.text, cluster[parent]});
+      continue;
+    }
+    const bool stored = box.kind == Kind::kVariable || box.kind == Kind::kState;
+    const bool computed = box.kind == Kind::kEquation || box.kind == Kind::kNode;
+    const std::string what = computed ? box.text : box.name + "\n" + box.text;
+    drawn[i] = static_cast<int>(picture.boxes.size());
+    picture.boxes.push_back({box.type.empty() ? what : what + "\n" + box.type,
+                             stored     ? "cylinder"
+                             : computed ? "box"
+                                        : "ellipse",
+                             stored                      ? kVariableColor
+                             : box.kind == Kind::kOutput ? kOutputColor
+                             : computed                  ? family_color(box.family)
+                                                         : kInputColor,
+                             cluster[parent]});
+  }
+  for (const Outline::Line& flow : outline.flows) {
+    const int from = drawn[static_cast<std::size_t>(flow.from)], to = drawn[static_cast<std::size_t>(flow.to)];
+    if (from >= 0 && to >= 0) picture.arrows.push_back({from, to, "", flow.feedback});
+  }
+  return picture;
+}
+
 std::string to_dot(const Picture& picture) { return DotWriter(picture).write(); }
 
 std::string family_color(const std::string& family) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/dump/outline.h"
 #include "compiler/ir/graph.h"
 
 namespace graphrun {
@@ -30,6 +31,10 @@ struct Picture {
 
 // Draws everything: a box for each node (readers' labels show scalar constants), a cluster for each scan.
 Picture draw(const ir::Graph& graph);
+
+// Draws a cluster for each call and loop, and a box for each equation, each operator outside of equations, and each input,
+// parameter and output.
+Picture draw(const Outline& outline);
 
 // Draws about `most` boxes at most: nodes whose names begin with the same path, ignoring numbers, share a box.
 Picture sum_up(const ir::Graph& graph, std::size_t most);

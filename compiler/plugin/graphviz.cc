@@ -18,9 +18,10 @@ struct FreeDrawing {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const char* graphrun_graphviz(const char* dot, TakeBytes take, void* to);
+extern "C" __attribute__((visibility("default"))) const char* graphrun_graphviz(const char* dot, const char* format,
+                                                                                TakeBytes take, void* to);
 
-const char* graphrun_graphviz(const char* dot, TakeBytes take, void* to) {
+const char* graphrun_graphviz(const char* dot, const char* format, TakeBytes take, void* to) {
   static std::mutex one_at_a_time;  // Graphviz stores its state in globals
   const std::lock_guard lock(one_at_a_time);
   // One for the whole process, never freed: the text plug-in stores pointers into the fonts of the first context.
@@ -31,10 +32,10 @@ const char* graphrun_graphviz(const char* dot, TakeBytes take, void* to) {
   if (gvLayout(context, graph.get(), "dot") != 0) return "the layout fails";
   char* bytes = nullptr;
   unsigned size = 0;
-  const int failed = gvRenderData(context, graph.get(), "svg", &bytes, &size);
+  const int failed = gvRenderData(context, graph.get(), format, &bytes, &size);
   const std::unique_ptr<char, FreeDrawing> drawn(bytes);
   gvFreeLayout(context, graph.get());
-  if (failed != 0 || drawn == nullptr || size == 0) return "there is no SVG renderer";
+  if (failed != 0 || drawn == nullptr || size == 0) return "there is no renderer for this format";
   take(to, drawn.get(), size);
   return nullptr;
 }

@@ -8,9 +8,10 @@ namespace graphrun {
 
 extern "C" {
 
-// Draws a NUL-terminated graph in Graphviz's language, and passes the SVG to `take` in one piece. Returns null, or an error
-// message if nothing was passed. Any thread may call it; drawings are serialized.
-using GraphvizDraw = const char* (*)(const char* dot, TakeBytes take, void* to);
+// Lays out a graph in Graphviz's language, and passes it to `take` in one piece: as a drawing ("svg") or as coordinates
+// ("plain"). Texts are NUL-terminated. Returns null, or an error message if nothing was passed. Any thread may call it; layouts
+// are serialized.
+using GraphvizDraw = const char* (*)(const char* dot, const char* format, TakeBytes take, void* to);
 
 }  // extern "C"
 

@@ -235,13 +235,18 @@ std::string Location::str() const {
   return *file + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 
-std::string text_at(const Location& at) {
+std::string line_at(const Location& at) {
   const std::unique_ptr<std::istream> text = at.known() ? open_text(*at.file) : nullptr;
   if (!text) return "";
   std::string line;
   for (int number = 0; number < at.line; ++number) {
     if (!std::getline(*text, line) || line.size() > kLongestLine) return "";
   }
+  return line;
+}
+
+std::string text_at(const Location& at) {
+  const std::string line = line_at(at);
   const std::size_t mark = std::min(line.size(), static_cast<std::size_t>(std::max(at.column, 1) - 1));
   std::size_t open = std::string::npos;  // the quote that begins the string around the mark, if there is one
   for (std::size_t i = 0; i < mark; ++i) {

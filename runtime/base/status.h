@@ -40,6 +40,9 @@ struct Origin {
   Location at;
 };
 
+// The line of a place in its file, without its end; empty where the place is unknown or the file cannot be read.
+std::string line_at(const Location& at);
+
 // The text in quotes around a place in a file, as an equation stands there: `f = sigmoid(p - q)`. Where there are no quotes,
 // the line without the spaces around it; empty where the place is unknown or the file cannot be read.
 std::string text_at(const Location& at);

@@ -77,7 +77,7 @@ TEST(Svg, IsAPicture) {
   const std::string text = svg(test::recurrent_graph());
   EXPECT_THAT(text, HasSubstr("<svg"));
   EXPECT_THAT(text, HasSubstr("</svg>"));
-  EXPECT_THAT(text, HasSubstr("scan cell: time steps"));
+  EXPECT_THAT(text, HasSubstr("cell: time steps"));
   EXPECT_THAT(text, HasSubstr("matmul"));
 }
 

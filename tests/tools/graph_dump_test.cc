@@ -315,6 +315,38 @@ TEST_F(GraphDump, TellsThePeakForSizes) {
                     HasSubstr(">the body of a loop</text>")));
 }
 
+TEST_F(GraphDump, WritesAPageOfEveryStage) {
+  const std::vector<std::string> all = {"--minimize", "loss", "--format", "html"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), all.begin(), all.end());
+    return more;
+  };
+  const Ran page = dump(all);
+  EXPECT_EQ(page.code, 0) << page.err;
+  EXPECT_THAT(page.out, AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("\"name\":\"checked\""),
+                              HasSubstr("\"name\":\"differentiated\""), HasSubstr("\"name\":\"scheduled\"")));
+  EXPECT_THAT(page.out, HasSubstr("\"kernels\":\"\""));
+  // With sizes, also kernels and bytes; the extension chooses the format.
+  const Ran sized = dump({"--minimize", "loss", "--size", "time=4", "--size", "batch=3", "-o", "page.html"});
+  EXPECT_EQ(sized.code, 0) << sized.err;
+  EXPECT_THAT(read("page.html"), AllOf(HasSubstr("steps of"), ContainsRegex("\"bytes\":.\"[a-z]")));
+  refuses(with({"--size", "time=4"}), "what a page shows with sizes depends on the size 'batch': add --size batch=N");
+  refuses(with({"--stage", "fuse"}), "html shows every stage");
+  refuses({"--profile", "trace.json"}, "--profile is for --format=html");
+  // Times from a trace.
+  write("trace.json", R"({"traceEvents": [{"ph": "X", "name": "read.forward.p", "dur": 1500},
+                                          {"ph": "X", "name": "read.forward.p", "dur": 500}, {"ph": "M"}, 3]})");
+  const Ran timed = dump(with({"--profile", "trace.json"}));
+  EXPECT_EQ(timed.code, 0) << timed.err;
+  EXPECT_THAT(timed.out, HasSubstr("\"milliseconds\":{\"read.forward.p\":2.0}"));
+  for (const std::string text : {"", "[1]", "{\"traceEvents\": 3}", "nothing"}) {
+    write("bad.json", text);
+    const Ran bad = dump(with({"--profile", "bad.json"}));
+    EXPECT_EQ(bad.code, 4) << bad.err;
+    EXPECT_THAT(bad.err, HasSubstr("E0545 no-trace"));
+  }
+}
+
 // Steps that are not passes, but can be disabled too.
 TEST_F(GraphDump, LeavesOutWhatElseTheCompilerDoes) {
   const auto at = [&](const std::string& stage, const std::vector<std::string>& left_out) {

@@ -1,0 +1,13 @@
+# The files of compiler/dump/page/ as a source file of the compiler: compiler/dump/page_text.h.
+set(PAGE_SOURCE ${GENERATED_DIR}/page_text.cc)
+set(embedded "#include \"compiler/dump/page_text.h\"\n\nnamespace graphrun {\n\n")
+foreach(part html css js)
+  set(file ${CMAKE_SOURCE_DIR}/compiler/dump/page/page.${part})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} content)
+  string(APPEND embedded "std::string_view page_${part}() {\n  return R\"PAGE(${content})PAGE\";\n}\n\n")
+endforeach()
+string(APPEND embedded "}  // namespace graphrun\n")
+file(WRITE ${PAGE_SOURCE}.new "${embedded}")
+file(COPY_FILE ${PAGE_SOURCE}.new ${PAGE_SOURCE} ONLY_IF_DIFFERENT)
+target_sources(graphrun_compiler PRIVATE ${PAGE_SOURCE})

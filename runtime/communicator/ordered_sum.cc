@@ -113,7 +113,7 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
   struct Bucket {
     Elements all;
     std::size_t of_slice = 0;     // elements of a slice; the last slices may have fewer
-    std::vector<float> sum;       // this process's slice
+    std::vector<float> sum;       // this process's slice, if further rounds follow
     std::vector<float> received;  // this slice of the others' arrays, by rank
     std::vector<Sent> sent;       // by rank: its slice of this process's array; of this process: its slice of the sum
     std::vector<Blocks> came;     // by rank
@@ -173,7 +173,7 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
     const int tag = sum_tag(b);
     const Elements own = slice(bucket, me);
     std::vector<Transfer> transfers;
-    if (own.size() > 0) send(bucket, me, bucket.sum.data(), own.size());
+    if (own.size() > 0) send(bucket, me, at(own.begin), own.size());
     for (int step = 1; step < n; ++step) {
       const int from = (me + n - step) % n, to = (me + step) % n;
       // This bucket of the array has been sent, so the sums may overwrite it.
@@ -181,7 +181,6 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
       if (other.size() > 0) receive(bucket, from, other.size(), at(other.begin), tag, transfers);
       if (own.size() > 0) bucket.sent[static_cast<std::size_t>(me)].add_to(transfers, to, tag);
     }
-    std::copy(bucket.sum.begin(), bucket.sum.end(), at(own.begin));
     return {std::move(transfers), [self = shared_from_this(), b] { return self->place(b); }};
   }
 
@@ -223,21 +222,23 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
     transfers.push_back({from, nullptr, to, count * sizeof(float), tag});
   }
 
-  // Block by block, so that a block of the sum stays in the cache.
+  // Block by block, so that a block of the sum stays in the cache. A complete sum goes to the array.
   void add(Bucket& bucket) {
     const Elements own = slice(bucket, me);
     std::vector<const float*> next;  // by rank: its next block
     for (int r = 0; r < n; ++r) {
       next.push_back(r == me ? at(own.begin) : bucket.received.data() + static_cast<std::size_t>(r) * own.size());
     }
+    float* const into = round.all ? at(own.begin) : bucket.sum.data();
+    std::array<float, kBlock> sum;
     for (std::size_t b = 0; b * kBlock < own.size(); ++b) {
-      float* const sum = bucket.sum.data() + b * kBlock;
       const std::size_t size = std::min(kBlock, own.size() - b * kBlock);
+      if (!round.begins) std::copy_n(bucket.sum.data() + b * kBlock, size, sum.data());
       for (int r = round.first; r <= round.last; ++r) {
         const bool begins = round.begins && r == round.first;
         if (r != me && !bucket.came[static_cast<std::size_t>(r)].has(b)) {
           if (begins) {
-            std::fill_n(sum, size, 0.0f);
+            std::fill_n(sum.data(), size, 0.0f);
           } else {
             for (std::size_t i = 0; i < size; ++i) sum[i] += 0.0f;  // a negative zero becomes a positive one
           }
@@ -245,12 +246,13 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
         }
         const float*& numbers_of_r = next[static_cast<std::size_t>(r)];
         if (begins) {
-          std::copy_n(numbers_of_r, size, sum);
+          std::copy_n(numbers_of_r, size, sum.data());
         } else {
-          add_to(sum, numbers_of_r, size);
+          add_to(sum.data(), numbers_of_r, size);
         }
         numbers_of_r += size;
       }
+      std::copy_n(sum.data(), size, into + b * kBlock);
     }
   }
 

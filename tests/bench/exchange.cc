@@ -88,7 +88,7 @@ void compare(const BenchArguments& arguments) {
         const ExchangeTimes b = launch(library, processes, fmt::format("mpi_peer_{} {} {} {}", library, elements, times, work));
         ours.push_back(a.add), theirs.push_back(b.add), ratios.push_back(a.add / b.add);
         left.push_back(a.left), their_left.push_back(b.left);
-        slower.push_back(a.with_work / a.work), their_slower.push_back(b.with_work / b.work);
+        slower.push_back(work == 0 ? 1 : a.with_work / a.work), their_slower.push_back(work == 0 ? 1 : b.with_work / b.work);
       }
       fmt::print("{} {} {}: {:.1f} {:.1f} {:.2f}; {:.1f} {:.1f}; {:.2f} {:.2f}\n", library, processes, megabytes,
                  median_of(ours), median_of(theirs), median_of(ratios), median_of(left), median_of(their_left),

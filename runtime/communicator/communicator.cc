@@ -444,9 +444,19 @@ struct Communicator::Impl {
 };
 
 Communicator::Communicator(const Launcher& launcher, double silence) : impl_(std::make_unique<Impl>(launcher, silence)) {
+  bool joined = false;
   {
     std::unique_lock lock(impl_->mutex);
-    impl_->changed.wait(lock, [&] { return impl_->joined; });
+    joined = impl_->changed.wait_for(lock, Seconds(silence), [&] { return impl_->joined; });
+  }
+  if (!joined) {
+    // The library's start cannot be interrupted, so its thread and what it uses remain until the process ends.
+    impl_->thread.detach();
+    static_cast<void>(impl_.release());
+    throw UserError(
+        ExitCode::kRunFailed, "E0532 lost-process",
+        "not all processes have started within " + std::to_string(static_cast<int>(silence)) + " seconds (--silence)",
+        {"note: one of them was killed, or its machine is slow"});
   }
   if (impl_->not_joined) {
     std::rethrow_exception(impl_->not_joined);

@@ -64,7 +64,7 @@ class Communicator {
  public:
   // Joins the processes that `launcher` started. `silence`: seconds without a heartbeat after which a process counts as lost.
   // Throws UserError (kUsage): E0530 no-mpi if the plug-in or its library does not load, E0531 foreign-launcher if the library
-  // does not find the processes of the launcher.
+  // does not find the processes of the launcher; (kRunFailed) E0532 lost-process if not all of them start within `silence`.
   Communicator(const Launcher& launcher, double silence);
   // Waits until all other processes do the same, unless one of them has ended.
   ~Communicator();

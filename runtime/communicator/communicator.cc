@@ -30,13 +30,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-constexpr int kDataTag = 1, kLifeTag = 2, kEndTag = 3;
+constexpr int kLifeTag = 1, kEndTag = 2, kDataTag = 3;         // data: plus the tag of the transfer
 constexpr std::size_t kLongestEnd = std::size_t{1} << 16;      // bytes of a message about the end of a process
 constexpr std::size_t kLongestMessage = std::size_t{1} << 30;  // bytes; MPI counts them in an int
 constexpr Seconds kBetweenHeartbeats{0.25};
 constexpr std::uint64_t kHeartbeats = 0;  // the number of all transfers that are heartbeats
 // A thread that blocks in MPI keeps a core busy. Polling takes a few percent of a core: pauses grow while nothing arrives.
+// There are none while a caller waits, which leaves its core unused, unless nothing has arrived for some milliseconds.
 constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{500};
+constexpr std::chrono::milliseconds kWithoutPause{20};
 constexpr Seconds kToTellAnEnd{2}, kToArrive{0.3};
 
 // A message about the end of a process consists of this and a text.
@@ -69,6 +71,16 @@ struct Communicator::Impl {
     int peer = 0;
     std::uint64_t number = 0;
   };
+  struct Begun {
+    Transfer transfer;
+    int tag = 0;
+    std::uint64_t number = 0;
+  };
+  // What start() began.
+  struct Work {
+    std::size_t transfers = 0;  // incomplete ones
+    std::function<Stage()> then;
+  };
   // A receive that is started again whenever it has completed.
   struct Open {
     void* request = nullptr;
@@ -93,20 +105,20 @@ struct Communicator::Impl {
   // Only the communication thread calls the functions below.
 
   void work() {
-    std::exception_ptr failure;
+    std::exception_ptr reason;
     try {
       join();
     } catch (...) {
-      failure = std::current_exception();
+      reason = std::current_exception();
     }
     {
       const std::lock_guard lock(mutex);
-      not_joined = failure;
+      not_joined = reason;
       joined = true;
     }
     changed.notify_all();
-    if (failure || size == 1) {
-      if (!failure) mpi->finish();
+    if (reason || size == 1) {
+      if (!reason) mpi->finish();
       return;
     }
     open_receives();
@@ -156,7 +168,7 @@ struct Communicator::Impl {
   }
 
   void loop() {
-    Clock::time_point before = Clock::now(), beat = before;
+    Clock::time_point before = Clock::now(), beat = before, last_moved = before;
     std::chrono::microseconds pause = kShortestPause;
     while (true) {
       bool moved = begin_new();
@@ -173,32 +185,68 @@ struct Communicator::Impl {
         send_heartbeats();
         look_for_missing(now);
       }
+      if (moved) last_moved = now;
       std::unique_lock lock(mutex);
-      if (leaving && begun.empty() && (pending.empty() || end != nullptr || ended)) return;
+      if (leaving && begun.empty() && complete.empty() && (pending.empty() || end != nullptr || ended)) return;
       pause = moved ? kShortestPause : std::min(pause * 3 / 2, kLongestPause);
-      if (begun.empty()) wanted.wait_for(lock, pause);
+      if (!begun.empty() || !complete.empty()) continue;
+      if (awaited && now - last_moved < kWithoutPause) {
+        lock.unlock();
+        std::this_thread::yield();
+      } else {
+        wanted.wait_for(lock, pause);
+      }
     }
   }
 
-  // Starts the transfers that callers have requested.
+  // Starts the transfers that callers have requested, and the stages that follow complete ones.
   bool begin_new() {
-    std::deque<std::pair<Transfer, std::pair<int, std::uint64_t>>> taken;
+    std::deque<Begun> taken;
+    std::deque<std::uint64_t> follow;
     {
       const std::lock_guard lock(mutex);
       taken.swap(begun);
+      follow.swap(complete);
     }
-    for (const auto& [transfer, what] : taken) {
+    for (const std::uint64_t number : follow) advance(number);
+    for (const auto& [transfer, tag, number] : taken) {
       int error = 0;
       void* const request = transfer.send != nullptr
-                                ? mpi->send(transfer.send, transfer.bytes, transfer.peer, what.first, &error)
-                                : mpi->receive(transfer.receive, transfer.bytes, transfer.peer, what.first, &error);
+                                ? mpi->send(transfer.send, transfer.bytes, transfer.peer, tag, &error)
+                                : mpi->receive(transfer.receive, transfer.bytes, transfer.peer, tag, &error);
       if (request == nullptr) {
         lose(transfer.peer);
       } else {
-        pending.push_back({request, transfer.peer, what.second});
+        pending.push_back({request, transfer.peer, number});
       }
     }
-    return !taken.empty();
+    return !taken.empty() || !follow.empty();
+  }
+
+  // Begins the stage that follows one whose transfers are complete.
+  void advance(std::uint64_t number) {
+    std::function<Stage()> then;
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = left.find(number);
+      if (found->second.then == nullptr) {
+        left.erase(found);
+        changed.notify_all();
+        return;
+      }
+      then = std::move(found->second.then);
+    }
+    Stage next;
+    try {
+      next = then();
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();  // the work remains incomplete, so that wait() reports it
+      changed.notify_all();
+      return;
+    }
+    const std::lock_guard lock(mutex);
+    enqueue(std::move(next), number);
   }
 
   bool test_pending() {
@@ -223,10 +271,7 @@ struct Communicator::Impl {
         continue;
       }
       const std::lock_guard lock(mutex);
-      if (const auto found = left.find(one.number); found != left.end() && --found->second == 0) {
-        left.erase(found);
-        changed.notify_all();
-      }
+      if (--left.at(one.number).transfers == 0) complete.push_back(one.number);
     }
     pending.resize(kept);
     return moved;
@@ -337,15 +382,30 @@ struct Communicator::Impl {
     std::string& bytes = *told.emplace_back(std::make_unique<std::string>(sizeof header, '\0'));
     std::memcpy(bytes.data(), &header, sizeof header);
     bytes += text.substr(0, kLongestEnd - sizeof header);
-    return enqueue({{to, bytes.data(), nullptr, bytes.size()}}, kEndTag);
+    return enqueue({{{to, bytes.data(), nullptr, bytes.size()}}, nullptr}, ++numbers, kEndTag);
   }
 
   // Both threads call the functions below, with the lock.
 
-  std::uint64_t enqueue(const std::vector<Transfer>& transfers, int tag) {
-    const std::uint64_t number = ++numbers;
-    if (!transfers.empty()) left[number] = transfers.size();
-    for (const Transfer& transfer : transfers) begun.emplace_back(transfer, std::pair(tag, number));
+  std::uint64_t enqueue(Stage stage, std::uint64_t number, int tag = kDataTag) {
+    Work& work = left[number];
+    work.then = std::move(stage.then);
+    const auto begin_one = [&](const Transfer& transfer) {
+      begun.push_back({transfer, tag + transfer.tag, number});
+      ++work.transfers;
+    };
+    for (Transfer rest : stage.transfers) {
+      while (rest.bytes > kLongestMessage) {
+        Transfer part = rest;
+        part.bytes = kLongestMessage;
+        begin_one(part);
+        if (rest.send != nullptr) rest.send = static_cast<const char*>(rest.send) + kLongestMessage;
+        if (rest.receive != nullptr) rest.receive = static_cast<char*>(rest.receive) + kLongestMessage;
+        rest.bytes -= kLongestMessage;
+      }
+      begin_one(rest);
+    }
+    if (work.transfers == 0) complete.push_back(number);
     wanted.notify_one();
     return number;
   }
@@ -369,9 +429,11 @@ struct Communicator::Impl {
   std::mutex mutex;  // guards the members below
   std::condition_variable changed, wanted;
   bool joined = false, leaving = false, ended = false;
-  std::exception_ptr not_joined;
-  std::deque<std::pair<Transfer, std::pair<int, std::uint64_t>>> begun;  // with tag and number
-  std::map<std::uint64_t, std::size_t> left;                             // incomplete transfers, by number
+  bool awaited = false;  // a caller waits
+  std::exception_ptr not_joined, failure;
+  std::deque<Begun> begun;
+  std::deque<std::uint64_t> complete;  // numbers of work whose transfers are complete
+  std::map<std::uint64_t, Work> left;  // incomplete work, by number
   std::uint64_t numbers = 0;
   std::unique_ptr<PeerEnd> end;
   std::vector<std::unique_ptr<std::string>> told;
@@ -382,9 +444,19 @@ struct Communicator::Impl {
 };
 
 Communicator::Communicator(const Launcher& launcher, double silence) : impl_(std::make_unique<Impl>(launcher, silence)) {
+  bool joined = false;
   {
     std::unique_lock lock(impl_->mutex);
-    impl_->changed.wait(lock, [&] { return impl_->joined; });
+    joined = impl_->changed.wait_for(lock, Seconds(silence), [&] { return impl_->joined; });
+  }
+  if (!joined) {
+    // The library's start cannot be interrupted, so its thread and what it uses remain until the process ends.
+    impl_->thread.detach();
+    static_cast<void>(impl_.release());
+    throw UserError(
+        ExitCode::kRunFailed, "E0532 lost-process",
+        "not all processes have started within " + std::to_string(static_cast<int>(silence)) + " seconds (--silence)",
+        {"note: one of them was killed, or its machine is slow"});
   }
   if (impl_->not_joined) {
     std::rethrow_exception(impl_->not_joined);
@@ -415,31 +487,27 @@ const std::string& Communicator::machine(int rank) const { return impl_->machine
 std::string Communicator::name(int rank) const { return impl_->name(rank); }
 double Communicator::seconds_waited() const { return impl_->waited; }
 
-std::uint64_t Communicator::start(std::vector<Transfer> transfers) {
-  std::vector<Transfer> parts;
-  for (Transfer left : transfers) {
-    while (left.bytes > kLongestMessage) {
-      parts.push_back(left);
-      parts.back().bytes = kLongestMessage;
-      if (left.send != nullptr) left.send = static_cast<const char*>(left.send) + kLongestMessage;
-      if (left.receive != nullptr) left.receive = static_cast<char*>(left.receive) + kLongestMessage;
-      left.bytes -= kLongestMessage;
-    }
-    parts.push_back(left);
-  }
+std::uint64_t Communicator::start(Stage stage) {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->enqueue(parts, kDataTag);
+  return impl_->enqueue(std::move(stage), ++impl_->numbers);
 }
 
 void Communicator::wait(std::uint64_t number) {
   const Clock::time_point begun = Clock::now();
   std::unique_lock lock(impl_->mutex);
   const auto is_done = [&] { return impl_->left.count(number) == 0; };
-  impl_->changed.wait(lock, [&] { return is_done() || impl_->end != nullptr; });
-  // All processes may find the same error at slightly different times. What they sent before still arrives.
-  if (impl_->end != nullptr) impl_->changed.wait_for(lock, kToArrive, is_done);
+  if (!is_done()) {
+    impl_->awaited = true;
+    impl_->wanted.notify_one();
+    impl_->changed.wait(lock, [&] { return is_done() || impl_->end != nullptr || impl_->failure != nullptr; });
+    // All processes may find the same error at slightly different times. What they sent before still arrives.
+    if (impl_->end != nullptr) impl_->changed.wait_for(lock, kToArrive, is_done);
+    impl_->awaited = false;
+  }
   impl_->waited += Seconds(Clock::now() - begun).count();
-  if (!is_done()) throw PeerEnd(*impl_->end);
+  if (is_done()) return;
+  if (impl_->failure != nullptr) std::rethrow_exception(impl_->failure);
+  throw PeerEnd(*impl_->end);
 }
 
 std::vector<std::string> Communicator::exchange(std::string_view own, bool only_first) {
@@ -454,14 +522,14 @@ std::vector<std::string> Communicator::exchange(std::string_view own, bool only_
     if (sends_to(p)) of_sizes.push_back({static_cast<int>(p), &size_of_own, nullptr, sizeof size_of_own});
     if (receives_from(p)) of_sizes.push_back({static_cast<int>(p), nullptr, &sizes[p], sizeof sizes[p]});
   }
-  wait(start(of_sizes));
+  wait(start({std::move(of_sizes), nullptr}));
   for (std::size_t p = 0; p < n; ++p) {
     if (sends_to(p) && !own.empty()) of_bytes.push_back({static_cast<int>(p), own.data(), nullptr, own.size()});
     if (sizes[p] == 0) continue;
     all[p].resize(sizes[p]);
     of_bytes.push_back({static_cast<int>(p), nullptr, all[p].data(), sizes[p]});
   }
-  wait(start(of_bytes));
+  wait(start({std::move(of_bytes), nullptr}));
   if (me == 0 || !only_first) all[me] = own;
   return all;
 }
@@ -477,7 +545,7 @@ void Communicator::share(const void* own, std::size_t bytes, void* all) {
     transfers.push_back({p, own, nullptr, bytes});
     transfers.push_back({p, nullptr, into + bytes * static_cast<std::size_t>(p), bytes});
   }
-  const std::uint64_t number = start(std::move(transfers));
+  const std::uint64_t number = start({std::move(transfers), nullptr});
   std::memcpy(into + bytes * static_cast<std::size_t>(rank()), own, bytes);
   wait(number);
 }
@@ -489,7 +557,7 @@ std::string Communicator::broadcast(std::string_view own) {
     std::vector<Transfer> transfers;
     if (rank() != 0) transfers.push_back({0, nullptr, data, size});
     for (int p = 1; rank() == 0 && p < this->size(); ++p) transfers.push_back({p, data, nullptr, size});
-    wait(start(transfers));
+    wait(start({std::move(transfers), nullptr}));
   };
   pass(&bytes, sizeof bytes);
   text.resize(bytes);

@@ -1,7 +1,6 @@
 // Communication between the processes of one run: messages, sums, and the end of a process.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,6 +10,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "runtime/tensor/tensor.h"
 
 namespace graphrun {
 
@@ -41,6 +42,17 @@ struct Transfer {
   const void* send = nullptr;  // exactly one of `send` and `receive` is set
   void* receive = nullptr;
   std::size_t bytes = 0;  // of a receive: the most, up to 1 GiB; beyond, the exact number
+  // From 0, which the communicator's own functions use. Messages between two processes with the same tag arrive in the order in
+  // which they were started.
+  int tag = 0;
+};
+
+// Transfers, and what follows them.
+struct Stage {
+  std::vector<Transfer> transfers;
+  // Called on the communication thread when all of the transfers are complete; returns the next stage. Null: there is none.
+  // It must return within milliseconds, because this thread makes no progress meanwhile.
+  std::function<Stage()> then;
 };
 
 // A thread of its own makes every call of the MPI library, so that messages proceed while the caller computes. This thread
@@ -52,7 +64,7 @@ class Communicator {
  public:
   // Joins the processes that `launcher` started. `silence`: seconds without a heartbeat after which a process counts as lost.
   // Throws UserError (kUsage): E0530 no-mpi if the plug-in or its library does not load, E0531 foreign-launcher if the library
-  // does not find the processes of the launcher.
+  // does not find the processes of the launcher; (kRunFailed) E0532 lost-process if not all of them start within `silence`.
   Communicator(const Launcher& launcher, double silence);
   // Waits until all other processes do the same, unless one of them has ended.
   ~Communicator();
@@ -77,8 +89,11 @@ class Communicator {
   // Returns the bytes that process 0 passed; those of the others are ignored.
   std::string broadcast(std::string_view own);
 
-  // Starts transfers. Their memory must remain valid until wait() returns for the number that start() returned.
-  std::uint64_t start(std::vector<Transfer> transfers);
+  // Starts a stage. Its memory, and that of the stages that follow, must remain valid until wait() returns for the number that
+  // start() returned. If wait() throws, transfers may still be in progress until the communicator is destroyed: what their
+  // stages own, such as a shared_ptr that `then` contains, is kept until then.
+  std::uint64_t start(Stage stage);
+  // Waits for the stage and all that follow it. Throws what a `then` has thrown.
   void wait(std::uint64_t number);
   // The total time in seconds that the functions above have waited.
   double seconds_waited() const;
@@ -97,42 +112,38 @@ class Communicator {
 };
 
 // Sums of float32 arrays over processes. Arrays are added in the order of ranks, so the result has the bits of one process
-// that adds the same arrays in this order. Each process owns 1/N of the elements: it receives these from all others and adds
-// them. Blocks that consist of zeros are not transferred, such as the rows of an embedding whose words a batch lacks.
+// that adds the same arrays in this order. An array is divided into buckets, and each process owns 1/N of every bucket: it
+// receives these elements from all others and adds them. Blocks that consist of zeros are not transferred, such as the rows of
+// an embedding whose words a batch lacks.
+//
+// The communication thread does all of this, bucket by bucket, while the caller still computes the elements behind it.
 class OrderedSum {
  public:
   // `count`: elements of an array. `communicator` must outlive it.
   OrderedSum(Communicator& communicator, std::size_t count);
 
-  // Sets the sum to `numbers`, which must be equal in all processes.
-  void begin_from(std::span<const float> numbers);
-  // Adds the arrays of processes `first` to `last`, in this order; the arrays of other processes are ignored. `begins`: the sum
-  // starts with the array of process `first`. `all`: afterwards, `numbers` contains the sum in every process; otherwise its
-  // contents are unchanged. All processes must call it with the same arguments except `numbers`. Throws PeerEnd.
-  void add(std::span<float> numbers, int first, int last, bool begins, bool all);
+  // This process's array, float32 [count], zeros at first. The elements that ready() has announced must not be written until
+  // finish().
+  const Tensor& numbers() const;
+
+  // Sets the sum to the array, which must be equal in all processes. Not between begin() and finish().
+  void begin_from_numbers();
+
+  struct Round {
+    int first = 0, last = 0;  // the arrays of these processes are added, in this order; those of others are ignored
+    bool begins = true;       // the sum starts with the array of process `first`
+    bool all = true;          // afterwards, the array contains the sum in every process; otherwise it is unchanged
+  };
+  // Begins an addition. All processes must call it with the same argument, then ready() with `count` at last, then finish().
+  void begin(const Round& round);
+  // The first `end` elements of the array have their values.
+  void ready(std::size_t end);
+  // Waits for the addition. Throws PeerEnd.
+  void finish();
 
  private:
-  struct Elements {
-    std::size_t begin = 0, end = 0;
-    std::size_t size() const { return end - begin; }
-  };
-  // Which blocks of a piece a message contains, a bit each.
-  static constexpr std::size_t kPiece = std::size_t{1} << 18, kBlock = 64;  // elements
-  using Blocks = std::array<std::uint64_t, kPiece / kBlock / 64>;
-  Elements slice(int rank) const;
-  Elements piece(int rank, std::size_t number) const;
-  void send(const float* numbers, std::size_t count, int to, std::vector<Transfer>& transfers);
-  void add_piece(std::span<const float> numbers, std::size_t number, int first, int last, bool begins);
-
-  Communicator& communicator_;
-  const std::size_t count_;
-  std::size_t pieces_ = 0;       // of each slice
-  std::vector<float> sum_;       // this process's slice
-  std::vector<float> received_;  // this slice of the arrays of the others, by rank
-  std::vector<Blocks> inbox_;    // of received pieces, by rank, then number
-  // What is being sent.
-  std::vector<std::unique_ptr<Blocks>> sent_blocks_;
-  std::vector<std::unique_ptr<float[]>> packed_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;  // shared with transfers in progress
 };
 
 }  // namespace graphrun

@@ -1,214 +1,297 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "runtime/base/status.h"
 #include "runtime/communicator/communicator.h"
-#include "runtime/threads/threads.h"
 
 namespace graphrun {
 namespace {
 
-constexpr std::int64_t kAddGrain = 4096;  // elements
+// Small buckets begin their way early and leave little behind the last gradient; large ones need fewer messages.
+constexpr std::size_t kBucket = std::size_t{1} << 19, kBlock = 64;  // elements
+
+// Other messages, which may be in progress at the same time, have the tag 0.
+int scatter_tag(std::size_t bucket) { return 2 * static_cast<int>(bucket) + 1; }
+int sum_tag(std::size_t bucket) { return scatter_tag(bucket) + 1; }
 
 // The compiler vectorizes the loop over a block, because its length is constant.
-constexpr std::int64_t kAddBlock = 64;
-
-void add_to(float* sum, const float* numbers, std::int64_t count) {
-  std::int64_t i = 0;
-  for (; i + kAddBlock <= count; i += kAddBlock) {
-    float* const s = sum + i;
-    const float* const x = numbers + i;
+void add_to(float* sum, const float* numbers, std::size_t count) {
+  if (count == kBlock) {
 #pragma GCC ivdep
-    for (std::int64_t k = 0; k < kAddBlock; ++k) s[k] += x[k];
+    for (std::size_t i = 0; i < kBlock; ++i) sum[i] += numbers[i];
+  } else {
+    for (std::size_t i = 0; i < count; ++i) sum[i] += numbers[i];
   }
-  for (; i < count; ++i) sum[i] += numbers[i];
 }
 
 // Whether any bit is set: a negative zero is not left out, because it may change a sum's sign.
 bool has_bits(const float* numbers, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
+  constexpr std::size_t kTogether = 16;
+  std::size_t i = 0;
+  for (; i + kTogether <= count; i += kTogether) {
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < kTogether; ++k) bits |= std::bit_cast<std::uint32_t>(numbers[i + k]);
+    if (bits != 0) return true;
+  }
+  for (; i < count; ++i) {
     if (std::bit_cast<std::uint32_t>(numbers[i]) != 0) return true;
   }
   return false;
 }
 
-template <class Blocks>
-bool is_set(const Blocks& blocks, std::size_t block) {
-  return (blocks[block / 64] >> (block % 64) & 1) != 0;
-}
-
-// The number of blocks before this one that are set.
-template <class Blocks>
-std::size_t set_before(const Blocks& blocks, std::size_t block) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < block / 64; ++i) count += static_cast<std::size_t>(std::popcount(blocks[i]));
-  const std::uint64_t below = (std::uint64_t{1} << (block % 64)) - 1;
-  return block % 64 == 0 ? count : count + static_cast<std::size_t>(std::popcount(blocks[block / 64] & below));
-}
-
 }  // namespace
 
-OrderedSum::OrderedSum(Communicator& communicator, std::size_t count) : communicator_(communicator), count_(count) {
-  for (int r = 0; r < communicator.size(); ++r) pieces_ = std::max(pieces_, (slice(r).size() + kPiece - 1) / kPiece);
-  sum_.resize(slice(communicator.rank()).size());
-  received_.resize(sum_.size() * static_cast<std::size_t>(communicator.size()));
-  inbox_.resize(pieces_ * static_cast<std::size_t>(communicator.size()));
-}
-
-OrderedSum::Elements OrderedSum::slice(int rank) const {
-  const auto n = static_cast<std::size_t>(communicator_.size()), r = static_cast<std::size_t>(rank);
-  const auto begin = [&](std::size_t at) { return count_ / n * at + std::min(at, count_ % n); };
-  return {begin(r), begin(r + 1)};
-}
-
-// The elements of a piece, counted from the beginning of the slice.
-OrderedSum::Elements OrderedSum::piece(int rank, std::size_t number) const {
-  const std::size_t size = slice(rank).size();
-  return {std::min(size, number * kPiece), std::min(size, (number + 1) * kPiece)};
-}
-
-void OrderedSum::begin_from(std::span<const float> numbers) {
-  GRAPHRUN_CHECK(numbers.size() == count_, "OrderedSum: another number of elements");
-  const Elements own = slice(communicator_.rank());
-  std::copy(numbers.begin() + static_cast<std::ptrdiff_t>(own.begin), numbers.begin() + static_cast<std::ptrdiff_t>(own.end),
-            sum_.begin());
-}
-
-// Sends the blocks that are not zero, and before them a message that says which.
-void OrderedSum::send(const float* numbers, std::size_t count, int to, std::vector<Transfer>& transfers) {
-  Blocks& blocks = *sent_blocks_.emplace_back(std::make_unique<Blocks>());
-  blocks.fill(0);
-  const std::size_t all = (count + kBlock - 1) / kBlock;
-  std::size_t elements = 0, set = 0;
-  for (std::size_t b = 0; b < all; ++b) {
-    const std::size_t size = std::min(kBlock, count - b * kBlock);
-    if (!has_bits(numbers + b * kBlock, size)) continue;
-    blocks[b / 64] |= std::uint64_t{1} << (b % 64);
-    elements += size, ++set;
-  }
-  const float* data = numbers;
-  if (set < all) {
-    float* const packed = packed_.emplace_back(std::make_unique<float[]>(std::max(elements, std::size_t{1}))).get();
-    float* at = packed;
-    for (std::size_t b = 0; b < all; ++b) {
-      if (is_set(blocks, b)) at = std::copy_n(numbers + b * kBlock, std::min(kBlock, count - b * kBlock), at);
-    }
-    data = packed;
-  }
-  transfers.push_back({to, blocks.data(), nullptr, sizeof blocks});
-  transfers.push_back({to, data, nullptr, elements * sizeof(float)});
-}
-
-void OrderedSum::add_piece(std::span<const float> numbers, std::size_t number, int first, int last, bool begins) {
-  const int me = communicator_.rank();
-  const Elements range = piece(me, number);
-  const auto blocks = static_cast<std::int64_t>((range.size() + kBlock - 1) / kBlock);
-  parallel_ranges(blocks, kAddGrain / static_cast<std::int64_t>(kBlock), [&](std::int64_t begin, std::int64_t end) {
-    const std::size_t from = static_cast<std::size_t>(begin) * kBlock;
-    const std::size_t count = std::min(range.size(), static_cast<std::size_t>(end) * kBlock) - from;
-    float* const sum = sum_.data() + range.begin + from;
-    for (int r = first; r <= last; ++r) {
-      const bool is_first = begins && r == first;
-      if (r == me) {
-        const float* const own = numbers.data() + slice(me).begin + range.begin + from;
-        if (is_first) {
-          std::copy_n(own, count, sum);
-        } else {
-          add_to(sum, own, static_cast<std::int64_t>(count));
-        }
-        continue;
-      }
-      const Blocks& set = inbox_[static_cast<std::size_t>(r) * pieces_ + number];
-      const float* x = received_.data() + static_cast<std::size_t>(r) * sum_.size() + range.begin +
-                       set_before(set, static_cast<std::size_t>(begin)) * kBlock;
-      for (std::size_t b = 0; b * kBlock < count; ++b) {
-        const std::size_t size = std::min(kBlock, count - b * kBlock);
-        float* const s = sum + b * kBlock;
-        const bool is_there = is_set(set, static_cast<std::size_t>(begin) + b);
-        if (is_first && is_there) {
-          std::copy_n(x, size, s);
-        } else if (is_first) {
-          std::fill_n(s, size, 0.0f);
-        } else if (is_there) {
-          add_to(s, x, static_cast<std::int64_t>(size));
-        } else {
-          for (std::size_t i = 0; i < size; ++i) s[i] += 0.0f;  // a negative zero becomes a positive one
-        }
-        if (is_there) x += size;
-      }
-    }
-  });
-}
-
-namespace {
-
-// Moves the blocks of a message, which are at the beginning of a piece, to their places.
-template <class Blocks>
-void expand(float* piece, std::size_t count, std::size_t block_size, const Blocks& blocks) {
-  const std::size_t all = (count + block_size - 1) / block_size;
-  std::size_t packed = set_before(blocks, all);
-  for (std::size_t b = all; b-- > 0 && packed <= b;) {  // if packed > b, all blocks up to this one are in place
-    const std::size_t size = std::min(block_size, count - b * block_size);
-    if (is_set(blocks, b)) {
-      std::memmove(piece + b * block_size, piece + --packed * block_size, size * sizeof(float));
-    } else {
-      std::fill_n(piece + b * block_size, size, 0.0f);
-    }
-  }
-}
-
-}  // namespace
-
-void OrderedSum::add(std::span<float> numbers, int first, int last, bool begins, bool all) {
-  GRAPHRUN_CHECK(numbers.size() == count_, "OrderedSum: another number of elements");
-  const int me = communicator_.rank(), n = communicator_.size();
-  const auto bytes = [](const Elements& range) { return range.size() * sizeof(float); };
-  const auto inbox = [&](int rank, std::size_t k) -> Blocks& { return inbox_[static_cast<std::size_t>(rank) * pieces_ + k]; };
-  const auto receive = [&](int from, std::size_t k, float* to, const Elements& range, std::vector<Transfer>& transfers) {
-    transfers.push_back({from, nullptr, inbox(from, k).data(), sizeof(Blocks)});
-    transfers.push_back({from, nullptr, to, bytes(range)});
+struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
+  struct Elements {
+    std::size_t begin = 0, end = 0;
+    std::size_t size() const { return end - begin; }
   };
-  std::vector<std::uint64_t> scattered, spread;
-  for (std::size_t k = 0; k < pieces_; ++k) {
+
+  // Which blocks of a slice a message contains, a bit each.
+  class Blocks {
+   public:
+    void resize(std::size_t elements) { words_.assign((count(elements) + 63) / 64, 0); }
+    static std::size_t count(std::size_t elements) { return (elements + kBlock - 1) / kBlock; }
+
+    bool has(std::size_t block) const { return (words_[block / 64] >> (block % 64) & 1) != 0; }
+    void clear() { std::fill(words_.begin(), words_.end(), 0); }
+    void set(std::size_t block) { words_[block / 64] |= std::uint64_t{1} << (block % 64); }
+    std::size_t number() const {
+      std::size_t number = 0;
+      for (const std::uint64_t word : words_) number += static_cast<std::size_t>(std::popcount(word));
+      return number;
+    }
+    void* data() { return words_.data(); }
+    std::size_t bytes() const { return words_.size() * sizeof words_[0]; }
+
+   private:
+    std::vector<std::uint64_t> words_;
+  };
+
+  // What a process sends of a slice: the blocks that are not zero.
+  struct Sent {
+    Blocks blocks;
+    std::vector<float> packed;  // empty if the slice itself is sent
+    const float* data = nullptr;
+    std::size_t elements = 0;
+
+    void pack(const float* numbers, std::size_t count) {
+      blocks.clear();
+      elements = 0;
+      const std::size_t all = Blocks::count(count);
+      std::size_t set = 0;
+      for (std::size_t b = 0; b < all; ++b) {
+        const std::size_t size = std::min(kBlock, count - b * kBlock);
+        if (!has_bits(numbers + b * kBlock, size)) continue;
+        blocks.set(b);
+        elements += size, ++set;
+      }
+      data = numbers;
+      if (set == all || set == 0) return;
+      packed.resize(elements);
+      float* at = packed.data();
+      for (std::size_t b = 0; b < all; ++b) {
+        if (blocks.has(b)) at = std::copy_n(numbers + b * kBlock, std::min(kBlock, count - b * kBlock), at);
+      }
+      data = packed.data();
+    }
+    // The message that says which blocks there are, and these.
+    void add_to(std::vector<Transfer>& transfers, int to, int tag) {
+      transfers.push_back({to, blocks.data(), nullptr, blocks.bytes(), tag});
+      transfers.push_back({to, data, nullptr, elements * sizeof(float), tag});
+    }
+    void free() {
+      packed.clear();
+      packed.shrink_to_fit();
+    }
+  };
+
+  struct Bucket {
+    Elements all;
+    std::size_t of_slice = 0;     // elements of a slice; the last slices may have fewer
+    std::vector<float> sum;       // this process's slice, if further rounds follow
+    std::vector<float> received;  // this slice of the others' arrays, by rank
+    std::vector<Sent> sent;       // by rank: its slice of this process's array; of this process: its slice of the sum
+    std::vector<Blocks> came;     // by rank
+  };
+
+  Impl(Communicator& communicator, std::size_t count)
+      : together(communicator),
+        me(communicator.rank()),
+        n(communicator.size()),
+        numbers(DType::kFloat32, {static_cast<std::int64_t>(count)}) {
+    for (std::size_t begin = 0; begin < count; begin += kBucket) {
+      Bucket& bucket = buckets.emplace_back();
+      bucket.all = {begin, std::min(count, begin + kBucket)};
+      const auto processes = static_cast<std::size_t>(n);
+      bucket.of_slice = (Blocks::count(bucket.all.size()) + processes - 1) / processes * kBlock;
+      bucket.sum.resize(slice(bucket, me).size());
+      bucket.received.resize(bucket.sum.size() * processes);
+      bucket.sent.resize(processes);
+      bucket.came.resize(processes);
+    }
+  }
+
+  Elements slice(const Bucket& bucket, int rank) const {
+    const auto begin = [&](int r) {
+      return bucket.all.begin + std::min(bucket.all.size(), bucket.of_slice * static_cast<std::size_t>(r));
+    };
+    return {begin(rank), begin(rank + 1)};
+  }
+  float* at(std::size_t element) const { return numbers.data<float>() + element; }
+  bool is_added(int rank) const { return round.first <= rank && rank <= round.last; }
+
+  // The stages of a bucket.
+
+  // Slices of this process's array go to their owners.
+  Stage scatter(std::size_t b) {
+    Bucket& bucket = buckets[b];
+    const int tag = scatter_tag(b);
+    const Elements own = slice(bucket, me);
     std::vector<Transfer> transfers;
     for (int step = 1; step < n; ++step) {
       const int from = (me + n - step) % n, to = (me + step) % n;  // each process has another order of peers
-      const Elements own = piece(me, k), other = piece(to, k);
-      float* const place = received_.data() + static_cast<std::size_t>(from) * sum_.size() + own.begin;
-      if (from >= first && from <= last && own.size() > 0) receive(from, k, place, own, transfers);
-      if (me < first || me > last || other.size() == 0) continue;
-      send(numbers.data() + slice(to).begin + other.begin, other.size(), to, transfers);
+      if (is_added(from) && own.size() > 0) {
+        receive(bucket, from, own.size(), bucket.received.data() + static_cast<std::size_t>(from) * own.size(), tag, transfers);
+      }
+      const Elements other = slice(bucket, to);
+      if (is_added(me) && other.size() > 0) send(bucket, to, at(other.begin), other.size()).add_to(transfers, to, tag);
     }
-    scattered.push_back(communicator_.start(std::move(transfers)));
+    return {std::move(transfers), [self = shared_from_this(), b] { return self->sum_up(b); }};
   }
-  for (std::size_t k = 0; k < pieces_; ++k) {
-    communicator_.wait(scattered[k]);
-    add_piece(numbers, k, first, last, begins);
-    if (!all) continue;
-    // This piece of `numbers` has been sent, so the sums may overwrite it.
+
+  // The slice's owner adds what it has received, and sends the sum if it is complete.
+  Stage sum_up(std::size_t b) {
+    Bucket& bucket = buckets[b];
+    for (Sent& sent : bucket.sent) sent.free();
+    add(bucket);
+    if (!round.all) return {};
+    const int tag = sum_tag(b);
+    const Elements own = slice(bucket, me);
     std::vector<Transfer> transfers;
-    const Elements own = piece(me, k);
+    if (own.size() > 0) send(bucket, me, at(own.begin), own.size());
     for (int step = 1; step < n; ++step) {
       const int from = (me + n - step) % n, to = (me + step) % n;
-      const Elements other = piece(from, k);
-      if (other.size() > 0) receive(from, k, numbers.data() + slice(from).begin + other.begin, other, transfers);
-      if (own.size() > 0) send(sum_.data() + own.begin, own.size(), to, transfers);
+      // This bucket of the array has been sent, so the sums may overwrite it.
+      const Elements other = slice(bucket, from);
+      if (other.size() > 0) receive(bucket, from, other.size(), at(other.begin), tag, transfers);
+      if (own.size() > 0) bucket.sent[static_cast<std::size_t>(me)].add_to(transfers, to, tag);
     }
-    spread.push_back(communicator_.start(std::move(transfers)));
-    std::copy(sum_.begin() + static_cast<std::ptrdiff_t>(own.begin), sum_.begin() + static_cast<std::ptrdiff_t>(own.end),
-              numbers.begin() + static_cast<std::ptrdiff_t>(slice(me).begin + own.begin));
+    return {std::move(transfers), [self = shared_from_this(), b] { return self->place(b); }};
   }
-  for (std::size_t k = 0; k < spread.size(); ++k) {
-    communicator_.wait(spread[k]);
+
+  Stage place(std::size_t b) {
+    Bucket& bucket = buckets[b];
     for (int r = 0; r < n; ++r) {
-      const Elements other = piece(r, k);
-      if (r != me) expand(numbers.data() + slice(r).begin + other.begin, other.size(), kBlock, inbox(r, k));
+      const Elements other = slice(bucket, r);
+      if (r != me && other.size() > 0) expand(at(other.begin), other.size(), bucket.came[static_cast<std::size_t>(r)]);
+    }
+    bucket.sent[static_cast<std::size_t>(me)].free();
+    return {};
+  }
+
+  // Moves the blocks of a message, which are at the beginning of a slice, to their places.
+  static void expand(float* slice, std::size_t count, const Blocks& blocks) {
+    std::size_t packed = blocks.number();
+    for (std::size_t b = Blocks::count(count);
+         b-- > 0 && packed <= b;) {  // if packed > b, the blocks up to this one are in place
+      const std::size_t size = std::min(kBlock, count - b * kBlock);
+      if (blocks.has(b)) {
+        std::memmove(slice + b * kBlock, slice + --packed * kBlock, size * sizeof(float));
+      } else {
+        std::fill_n(slice + b * kBlock, size, 0.0f);
+      }
     }
   }
-  sent_blocks_.clear();
-  packed_.clear();
+
+  static Sent& send(Bucket& bucket, int rank, const float* from, std::size_t count) {
+    Sent& sent = bucket.sent[static_cast<std::size_t>(rank)];
+    sent.blocks.resize(count);
+    sent.pack(from, count);
+    return sent;
+  }
+
+  static void receive(Bucket& bucket, int from, std::size_t count, float* to, int tag, std::vector<Transfer>& transfers) {
+    Blocks& blocks = bucket.came[static_cast<std::size_t>(from)];
+    blocks.resize(count);
+    transfers.push_back({from, nullptr, blocks.data(), blocks.bytes(), tag});
+    transfers.push_back({from, nullptr, to, count * sizeof(float), tag});
+  }
+
+  // Block by block, so that a block of the sum stays in the cache. A complete sum goes to the array.
+  void add(Bucket& bucket) {
+    const Elements own = slice(bucket, me);
+    std::vector<const float*> next;  // by rank: its next block
+    for (int r = 0; r < n; ++r) {
+      next.push_back(r == me ? at(own.begin) : bucket.received.data() + static_cast<std::size_t>(r) * own.size());
+    }
+    float* const into = round.all ? at(own.begin) : bucket.sum.data();
+    std::array<float, kBlock> sum;
+    for (std::size_t b = 0; b * kBlock < own.size(); ++b) {
+      const std::size_t size = std::min(kBlock, own.size() - b * kBlock);
+      if (!round.begins) std::copy_n(bucket.sum.data() + b * kBlock, size, sum.data());
+      for (int r = round.first; r <= round.last; ++r) {
+        const bool begins = round.begins && r == round.first;
+        if (r != me && !bucket.came[static_cast<std::size_t>(r)].has(b)) {
+          if (begins) {
+            std::fill_n(sum.data(), size, 0.0f);
+          } else {
+            for (std::size_t i = 0; i < size; ++i) sum[i] += 0.0f;  // a negative zero becomes a positive one
+          }
+          continue;
+        }
+        const float*& numbers_of_r = next[static_cast<std::size_t>(r)];
+        if (begins) {
+          std::copy_n(numbers_of_r, size, sum.data());
+        } else {
+          add_to(sum.data(), numbers_of_r, size);
+        }
+        numbers_of_r += size;
+      }
+      std::copy_n(sum.data(), size, into + b * kBlock);
+    }
+  }
+
+  Communicator& together;
+  const int me, n;
+  Tensor numbers;
+  std::vector<Bucket> buckets;
+  Round round;
+  std::vector<std::uint64_t> begun;  // by bucket, those that are ready
+};
+
+OrderedSum::OrderedSum(Communicator& communicator, std::size_t count) : impl_(std::make_shared<Impl>(communicator, count)) {}
+
+const Tensor& OrderedSum::numbers() const { return impl_->numbers; }
+
+void OrderedSum::begin_from_numbers() {
+  for (Impl::Bucket& bucket : impl_->buckets) {
+    std::copy_n(impl_->at(impl_->slice(bucket, impl_->me).begin), bucket.sum.size(), bucket.sum.begin());
+  }
+}
+
+void OrderedSum::begin(const Round& round) {
+  GRAPHRUN_CHECK(impl_->begun.empty(), "OrderedSum: an addition is in progress");
+  impl_->round = round;
+}
+
+// Packing a bucket is the communication thread's work as well.
+void OrderedSum::ready(std::size_t end) {
+  std::vector<std::uint64_t>& begun = impl_->begun;
+  while (begun.size() < impl_->buckets.size() && impl_->buckets[begun.size()].all.end <= end) {
+    const std::size_t b = begun.size();
+    begun.push_back(impl_->together.start({{}, [impl = impl_, b] { return impl->scatter(b); }}));
+  }
+}
+
+void OrderedSum::finish() {
+  GRAPHRUN_CHECK(impl_->begun.size() == impl_->buckets.size(), "OrderedSum: an array is not complete");
+  for (const std::uint64_t number : impl_->begun) impl_->together.wait(number);
+  impl_->begun.clear();
 }
 
 }  // namespace graphrun

@@ -88,7 +88,7 @@ class CudaBackend : public Backend {
   void to_device(void* to, const void* from, std::size_t bytes) override {
     use();
     for (std::size_t done = 0; done < bytes;) {
-      Stage& stage = stages_[next_stage_++ % kStages];
+      PinnedStage& stage = stages_[next_stage_++ % kStages];
       stage.open();
       const std::size_t piece = std::min(bytes - done, kStageBytes);
       std::memcpy(stage.memory, static_cast<const char*>(from) + done, piece);
@@ -102,7 +102,7 @@ class CudaBackend : public Backend {
   using Backend::to_host;
   void to_host(std::span<const ToHost> pieces) override {
     use();
-    Stage& stage = stages_[next_stage_ % kStages];
+    PinnedStage& stage = stages_[next_stage_ % kStages];
     stage.open();
     std::size_t staged = 0;
     const auto fits = [&](const ToHost& piece) { return staged + piece.bytes <= kStageBytes; };
@@ -200,7 +200,7 @@ class CudaBackend : public Backend {
  private:
   static constexpr std::size_t kStages = 32, kStageBytes = std::size_t{1} << 18;  // the feeds of several steps
   // Pinned host memory, and when the device last read it.
-  struct Stage {
+  struct PinnedStage {
     char* memory = nullptr;
     cudaEvent_t read = nullptr;
 
@@ -306,7 +306,7 @@ class CudaBackend : public Backend {
   cudaMemPool_t pool_ = nullptr;
   bool has_pool_ = false;
   std::vector<PinnedPage> pinned_;  // pages not in use by a copy
-  Stage stages_[kStages];
+  PinnedStage stages_[kStages];
   std::size_t next_stage_ = 0;
 };
 

@@ -311,7 +311,13 @@ Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions
   Started run;
   run.impl_ = std::make_unique<Started::Impl>();
   run.impl_->fetched = give_fetches(binding->root, values, options.on_device, given_up);
-  const RunContext context{options.seed, options.step, options.profiler, binding->scan_steps.data(), options.watch, nullptr};
+  const RunContext context{options.seed,
+                           options.step,
+                           options.profiler,
+                           binding->scan_steps.data(),
+                           options.watch,
+                           nullptr,
+                           options.progress && !device_side ? &options.progress : nullptr};
   if (device_side) {
     device_side->run(*binding, context);
     if (!options.on_device) run.impl_->under_way = device_side->finish_later(run.impl_->fetched, binding);

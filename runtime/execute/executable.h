@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -53,6 +54,8 @@ struct RunOptions {
   // Records the time of every node, a scan's including its body. A device then runs one node at a time. Null costs nothing.
   Profiler* profiler = nullptr;
   Watch* watch = nullptr;  // sees every result as it is computed; requires an executable made for one thread
+  // On the CPU, called after each instruction of the root with the number of those that are done: see last_writes.
+  std::function<void(std::size_t done)> progress = nullptr;
   // Results stay in device memory (Tensor::on_device), to be fed to other runs, and the run may still be in progress when run()
   // returns: see Executable::finish. No effect on the CPU.
   bool on_device = false;

@@ -21,12 +21,13 @@ void run_region(BoundRegion& region, const RunContext& context) {
       if (bound.concurrent > 0) {
         run_scans(&bound, bound.concurrent + 1, context);
         i += bound.concurrent;
-        continue;
+      } else {
+        const std::int64_t start = context.profiler == nullptr ? 0 : Profiler::now();
+        run_instruction(bound, region.depth, context);
+        show(bound, region.depth, context.scan_steps, context);
+        if (context.profiler != nullptr) record_time(bound, start, context);
       }
-      const std::int64_t start = context.profiler == nullptr ? 0 : Profiler::now();
-      run_instruction(bound, region.depth, context);
-      show(bound, region.depth, context.scan_steps, context);
-      if (context.profiler != nullptr) record_time(bound, start, context);
+      if (context.progress != nullptr && region.depth == 0) (*context.progress)(i + 1);
     }
   } catch (...) {
     // An error within a scan's body already has its location.

@@ -1,6 +1,8 @@
 // Runs a bound program. Part of the runtime; its users see Executable.
 #pragma once
 
+#include <functional>
+
 #include "runtime/execute/binding.h"
 
 namespace graphrun {
@@ -24,6 +26,8 @@ struct RunContext {
   std::int64_t* scan_steps = nullptr;  // positions of the enclosing scans
   Watch* watch = nullptr;              // null: not watched; otherwise everything runs on one thread
   const OnDevice* device = nullptr;    // null: on the CPU
+  // Called after each instruction of the root, on the CPU, with the number of those that are done; null: nothing is called.
+  const std::function<void(std::size_t done)>* progress = nullptr;
 };
 
 // Runs the region's instructions in order; its slots are set. Allocates nothing (except what a library does within a kernel).

@@ -20,4 +20,18 @@ ScanSlots slots_of(const Instruction& scan) {
   return slots;
 }
 
+std::vector<std::size_t> last_writes(const Program& program) {
+  std::vector<std::size_t> last(program.variables.size(), 0);
+  const Region& root = program.regions.front();
+  for (std::size_t i = 0; i < root.instructions.size(); ++i) {
+    for (const std::int32_t output : root.instructions[i].outputs) {
+      if (output < 0) continue;
+      const Storage& storage = root.values[static_cast<std::size_t>(output)].storage;
+      const auto slot = static_cast<std::size_t>(storage.index);
+      if (storage.kind == Storage::Kind::kSlot && slot < last.size()) last[slot] = i + 1;
+    }
+  }
+  return last;
+}
+
 }  // namespace graphrun

@@ -157,4 +157,7 @@ struct Program {
   bool recurrent_kernels = true;
 };
 
+// By variable: the number of the root's instructions after which no other one writes it; 0 if none does.
+std::vector<std::size_t> last_writes(const Program& program);
+
 }  // namespace graphrun

@@ -51,37 +51,12 @@ std::size_t checked_bytes(DType dtype, const Sizes& sizes) {
   return bytes;
 }
 
-// The header in front of the elements.
-using Version = std::atomic<std::uint64_t>;
-struct Head {
-  Version version;
-  std::size_t room;  // capacity for elements, in bytes
-};
-static_assert(sizeof(Head) <= kAlignment);
-Head& head_of(void* elements) { return *reinterpret_cast<Head*>(static_cast<char*>(elements) - kAlignment); }
-Version& version_of(void* elements) { return head_of(elements).version; }
-
 std::uint64_t next_version() {
-  static Version last{0};
+  static std::atomic<std::uint64_t> last{0};
   return ++last;
 }
 
-// Memory fresh from the kernel is already zero; calloc knows that, so large tensors cost nothing until they are touched.
-std::shared_ptr<void> allocate(DType dtype, const Sizes& sizes, bool zeros) {
-  const std::size_t bytes = checked_bytes(dtype, sizes);
-  if (bytes > memory_limit()) refuse_bytes(std::to_string(bytes) + " bytes", dtype, sizes);
-  // Kernels may read whole vectors at the end of a buffer: round up to the alignment. Never empty, so that data is never null.
-  const std::size_t rounded = std::max<std::size_t>(1, (bytes + kAlignment - 1) / kAlignment) * kAlignment;
-  const std::size_t all = rounded + 2 * kAlignment - 1;
-  void* base = zeros ? std::calloc(1, all) : std::malloc(all);
-  if (base == nullptr) refuse_bytes(std::to_string(bytes) + " bytes", dtype, sizes);
-  const std::shared_ptr<void> owner(base, [](void* p) { std::free(p); });
-  const auto address = reinterpret_cast<std::uintptr_t>(base);
-  const std::uintptr_t offset = (kAlignment - address % kAlignment) % kAlignment;
-  char* elements = static_cast<char*>(base) + offset + kAlignment;
-  new (elements - kAlignment) Head{Version(next_version()), rounded};
-  return {owner, elements};
-}
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 template <class To, class From>
 To convert(From x) {
@@ -113,11 +88,36 @@ void convert_all(const Tensor& from, Tensor& to) {
 
 }  // namespace
 
-Tensor::Tensor(DType dtype, Sizes sizes) : dtype_(dtype), sizes_(std::move(sizes)), data_(allocate(dtype_, sizes_, true)) {}
+// What tensors with the same memory share.
+struct Tensor::Head {
+  std::atomic<std::uint64_t> version{next_version()};
+  std::size_t room = 0;  // capacity for elements, in bytes
+};
+
+// Memory fresh from the kernel is already zero; calloc knows that, so large tensors cost nothing until they are touched.
+void Tensor::allocate(bool zeros) {
+  const std::size_t bytes = checked_bytes(dtype_, sizes_);
+  if (bytes > memory_limit()) refuse_bytes(std::to_string(bytes) + " bytes", dtype_, sizes_);
+  // Kernels may read whole vectors at the end of a buffer: round up to the alignment. Never empty, so that data is never null.
+  const std::size_t room = std::max(aligned(bytes), kAlignment);
+  const std::size_t all = room + 2 * kAlignment - 1;
+  void* base = zeros ? std::calloc(1, all) : std::malloc(all);
+  if (base == nullptr) refuse_bytes(std::to_string(bytes) + " bytes", dtype_, sizes_);
+  const std::shared_ptr<void> owner(base, [](void* p) { std::free(p); });
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  const std::uintptr_t offset = (kAlignment - address % kAlignment) % kAlignment;
+  static_assert(sizeof(Head) <= kAlignment);
+  head_ = new (static_cast<char*>(base) + offset) Head;
+  head_->room = room;
+  data_ = {owner, static_cast<char*>(base) + offset + kAlignment};
+}
+
+Tensor::Tensor(DType dtype, Sizes sizes) : dtype_(dtype), sizes_(std::move(sizes)) { allocate(true); }
 
 Tensor Tensor::uninitialized(DType dtype, Sizes sizes) {
   Tensor t;
-  t.dtype_ = dtype, t.sizes_ = std::move(sizes), t.data_ = allocate(dtype, t.sizes_, false);
+  t.dtype_ = dtype, t.sizes_ = std::move(sizes);
+  t.allocate(false);
   return t;
 }
 
@@ -139,19 +139,36 @@ Tensor Tensor::to_host() const {
 bool Tensor::has_room_for(DType dtype, const Sizes& sizes) const {
   if (empty() || on_device() || is_shared()) return false;
   std::atomic_thread_fence(std::memory_order_acquire);  // synchronizes with other owners' last accesses
-  return head_of(data_.get()).room >= checked_bytes(dtype, sizes);
+  return head_->room >= checked_bytes(dtype, sizes);
 }
 
 Tensor Tensor::with_memory_of(const Tensor& other, DType dtype, Sizes sizes) {
   Tensor t;
-  t.dtype_ = dtype, t.sizes_ = std::move(sizes), t.data_ = other.data_;
+  t.dtype_ = dtype, t.sizes_ = std::move(sizes), t.data_ = other.data_, t.head_ = other.head_;
   t.mark_written();
   return t;
 }
 
-std::uint64_t Tensor::version() const { return empty() ? 0 : version_of(raw()).load(std::memory_order_relaxed); }
+Tensor Tensor::part_of(const Tensor& whole, std::int64_t begin, Sizes sizes) {
+  struct Part {
+    std::shared_ptr<void> whole;
+    Head head;
+  };
+  Tensor t;
+  t.dtype_ = whole.dtype_, t.sizes_ = std::move(sizes);
+  const std::size_t at = static_cast<std::size_t>(begin) * size_of(t.dtype_);
+  GRAPHRUN_CHECK(begin >= 0 && at % kAlignment == 0 && begin + t.count() <= whole.count(), "Tensor::part_of: no such part");
+  const auto part = std::make_shared<Part>();
+  part->whole = whole.data_;
+  part->head.room = std::min(aligned(t.bytes()), whole.head_->room - at);
+  t.head_ = &part->head;
+  t.data_ = {part, static_cast<char*>(whole.raw()) + at};
+  return t;
+}
+
+std::uint64_t Tensor::version() const { return empty() ? 0 : head_->version.load(std::memory_order_relaxed); }
 void Tensor::mark_written() const {
-  if (!empty()) version_of(raw()).store(next_version(), std::memory_order_relaxed);
+  if (!empty()) head_->version.store(next_version(), std::memory_order_relaxed);
 }
 
 Tensor Tensor::clone() const {

@@ -64,6 +64,9 @@ class Tensor {
   bool has_room_for(DType dtype, const Sizes& sizes) const;
   // A tensor in the other's memory, uninitialized.
   static Tensor with_memory_of(const Tensor& other, DType dtype, Sizes sizes);
+  // A tensor in a part of a host tensor's memory, which it keeps: `sizes` elements from element `begin` on, the address of
+  // which must be a multiple of kAlignment. It has a version of its own.
+  static Tensor part_of(const Tensor& whole, std::int64_t begin, Sizes sizes);
 
   bool empty() const { return data_ == nullptr; }
   DType dtype() const { return dtype_; }
@@ -101,9 +104,13 @@ class Tensor {
   double at(std::int64_t i) const;
 
  private:
+  struct Head;
+  void allocate(bool zeros);
+
   DType dtype_ = DType::kFloat32;
   Sizes sizes_;
   std::shared_ptr<void> data_;  // shared by copies, but not by clone()
+  Head* head_ = nullptr;        // of host memory; data_ owns it too
   Backend* device_ = nullptr;   // null: the host
 };
 

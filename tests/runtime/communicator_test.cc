@@ -80,10 +80,11 @@ TEST(CommunicatorProcesses, DISABLED_AddInOrder) {
   Communicator together(this_launcher(), 60);
   together.introduce();
   const int n = together.size(), me = together.rank();
-  const std::vector<std::pair<std::size_t, bool>> cases = {{1, false}, {1000003, false}, {1000003, true}, {64, true}};
+  const std::vector<std::pair<std::size_t, bool>> cases = {{1, false}, {1100003, false}, {1100003, true}, {64, true}};
   for (const auto& [count, sparse] : cases) {
     OrderedSum sum(together, count);
-    std::vector<float> expected(count), numbers(count);
+    std::vector<float> expected(count);
+    float* const numbers = sum.numbers().data<float>();
     std::size_t batch = 0;
     // Updates of two rounds; the second round has fewer batches. From the second update on, each begins with a sum that all
     // processes have.
@@ -91,8 +92,15 @@ TEST(CommunicatorProcesses, DISABLED_AddInOrder) {
       for (int round = 0; round < 2; ++round) {
         const int first = round == 1 && n > 2 ? 1 : 0, last = n - 1;
         const bool begins = round == 0 && update == 0;
-        if (round == 0 && update > 0) sum.begin_from(numbers);
-        for (std::size_t i = 0; i < count; ++i) numbers[i] = number(batch + static_cast<std::size_t>(me), i, sparse);
+        if (round == 0 && update > 0) sum.begin_from_numbers();
+        sum.begin({first, last, begins, round == 1});
+        // Bucket by bucket, also by parts that end within one.
+        for (std::size_t end = 0; end < count;) {
+          const std::size_t begin = end;
+          end = std::min(count, end + 700001);
+          for (std::size_t i = begin; i < end; ++i) numbers[i] = number(batch + static_cast<std::size_t>(me), i, sparse);
+          sum.ready(end);
+        }
         for (int r = first; r <= last; ++r) {
           for (std::size_t i = 0; i < count; ++i) {
             const float x = number(batch + static_cast<std::size_t>(r), i, sparse);
@@ -100,10 +108,9 @@ TEST(CommunicatorProcesses, DISABLED_AddInOrder) {
           }
         }
         batch += static_cast<std::size_t>(n);
-        sum.add(numbers, first, last, begins, round == 1);
+        sum.finish();
       }
-      ASSERT_EQ(std::memcmp(numbers.data(), expected.data(), count * sizeof(float)), 0)
-          << count << " " << sparse << " " << update;
+      ASSERT_EQ(std::memcmp(numbers, expected.data(), count * sizeof(float)), 0) << count << " " << sparse << " " << update;
     }
   }
 }

@@ -50,6 +50,27 @@ TEST(Tensor, CopiesShareAndClonesDoNot) {
   EXPECT_THROW(a.at(-1), InternalError);
 }
 
+TEST(Tensor, PartsHaveTheMemoryOfTheWholeAndVersionsOfTheirOwn) {
+  Tensor part;
+  {
+    const Tensor whole(DType::kFloat32, {40});
+    part = Tensor::part_of(whole, 16, {2, 3});
+    EXPECT_THROW(Tensor::part_of(whole, 16, {5, 5}), InternalError);
+    EXPECT_THROW(Tensor::part_of(whole, 8, {2}), InternalError);  // its address is not aligned
+    const std::uint64_t of_whole = whole.version(), before = part.version();
+    part.mark_written();
+    EXPECT_NE(part.version(), before);
+    EXPECT_EQ(whole.version(), of_whole);
+    part.data<float>()[5] = 7;
+    EXPECT_EQ(whole.at(21), 7);
+    EXPECT_FALSE(part.is_shared());
+    EXPECT_TRUE(part.has_room_for(DType::kFloat32, {16}));
+    EXPECT_FALSE(part.has_room_for(DType::kFloat32, {17}));
+  }
+  EXPECT_EQ(part.at(5), 7);  // it keeps the memory
+  EXPECT_EQ(part.clone().at(5), 7);
+}
+
 TEST(Tensor, Converts) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Tensor x = Tensor::of<double>({6}, {0.5, -2.75, 0, 1e300, -kInfinity, std::nan("")});

@@ -190,6 +190,26 @@ TEST(BatchSource, TheLargestBatchIsAsLargeAsAnyInEachOfItsSizes) {
   EXPECT_EQ(BatchSource(p.data, p.plan, set, {false, 0, 9, {}, 1}).largest().rows, set.size());
 }
 
+// Whether processes that share batches may wait for each other because of lengths.
+TEST(BatchSource, LengthsDifferInAnyFieldThatIsRead) {
+  const auto differ = [](const std::string& text, const std::string& feeds) {
+    Scratch scratch;
+    DataSpec data;
+    data.format = Format::kConll;
+    data.fields = {make_field("words"), make_field("letters", 0, {Split::kCharacter})};
+    data.feeds = make_feeds(feeds);
+    data.rows = 3;
+    data.train = {scratch.file("data", text)};
+    const Prepared p(data);
+    const Dataset set = p.train();
+    return BatchSource(p.data, p.plan, set, {}).lengths_differ();
+  };
+  EXPECT_FALSE(differ("ab\ncd\n\nef\ngh\n\n", "words, letters"));
+  EXPECT_TRUE(differ("ab\ncd\n\nef\n\n", "words"));
+  EXPECT_TRUE(differ("ab\ncd\n\nef\ng\n\n", "words, letters"));
+  EXPECT_FALSE(differ("ab\ncd\n\nef\ng\n\n", "words"));
+}
+
 TEST(BatchSource, BatchesByTokensDifferFromEpochToEpoch) {
   Scratch scratch;
   Prepared p = scratch_lines(scratch, 500, 0);
@@ -247,6 +267,7 @@ TEST(BatchSource, RowsOfAStreamGoOnFromWindowToWindow) {
   BatchSource source(p.data, p.plan, set, {});
   EXPECT_EQ(source.batches(), 3);
   EXPECT_EQ(source.unused_steps(), 2);
+  EXPECT_FALSE(source.lengths_differ());
   std::vector<std::vector<std::int32_t>> words(3), target(3);
   std::vector<std::int64_t> steps;
   while (const auto batch = source.next()) {

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <vector>
+
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "tests/tools/program_fixture.h"
@@ -63,12 +66,31 @@ TEST_F(LockedFolder, NeedsNoFlock) {
   const Ran whole = without_flock({"--out", "whole"});
   ASSERT_EQ(whole.code, 0) << whole.err;
   EXPECT_THAT(read("whole/run.lock"), IsEmpty());  // released
+  const auto mode = [&](const std::string& name) { return std::filesystem::status(path(name)).permissions(); };
+  EXPECT_EQ(mode("whole/run.lock"), mode("whole/metrics.jsonl"));
   // The lock of a process that was killed is taken over.
   ASSERT_EQ(without_flock({"--out", "again"}, "kill:/checkpoints/:20").code, 128 + 9);
   EXPECT_THAT(read("again/run.lock"), StartsWith("process "));
   const Ran resumed = without_flock({"--out", "again", "--resume"});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(read("again/metrics.jsonl"), read("whole/metrics.jsonl"));
+}
+
+// A process that was killed while it took the lock leaves the file that it would have renamed.
+TEST_F(LockedFolder, DropsWhatAKilledProcessLeft) {
+  const auto left = [&] {
+    std::vector<std::string> names;
+    for (const std::string& name : names_in(path("out"))) {
+      if (name.starts_with("run.lock.")) names.push_back(name);
+    }
+    return names;
+  };
+  ASSERT_EQ(without_flock({"--out", "out"}, "kill:run.lock.:2").code, 128 + 9);
+  EXPECT_EQ(left().size(), 1u);
+  const std::string running = "run.lock." + machine_name() + "-" + std::to_string(getpid());
+  write("out/" + running, "");
+  ASSERT_EQ(without_flock({"--out", "out", "--set", "train.epochs=1"}).code, 0);
+  EXPECT_THAT(left(), testing::ElementsAre(running));
 }
 
 TEST_F(LockedFolder, WithoutFlockBelongsToWhoeverMayBeRunning) {

@@ -8,31 +8,15 @@
 #include <optional>
 #include <set>
 
-#include "runtime/communicator/mpi_library.h"
 #include "runtime/threads/threads.h"
-#include "tests/folders.h"
-#include "tests/tools/program_fixture.h"
+#include "tests/tools/processes_fixture.h"
 
 namespace graphrun {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-using Words = std::vector<std::string>;
-
-Words operator+(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-std::size_t times(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
 
 // A language whose words correspond one to one to those of another. Five batches in an epoch, in updates of three and two.
 constexpr const char* kTranslator = R"job(
@@ -59,87 +43,6 @@ infer { name: "say" write: TEXT field: "right"
         generate { scan: "decode" feed: "y" score: "logits" begin: "<s>" end: "</s>" max_length: "source_time + 6" } }
 )job";
 
-class SeveralProcesses : public ProgramTest {
- protected:
-  void SetUp() override {
-    ProgramTest::SetUp();
-    write_segmenter();
-    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-    // MPI libraries keep memory until the process ends, in modules that they have unloaded by then.
-    const char* const options = std::getenv("ASAN_OPTIONS");
-    sanitizer_options_ = options == nullptr ? "" : options;
-    setenv("ASAN_OPTIONS", (*sanitizer_options_ + ":detect_leaks=0").c_str(), 1);
-  }
-  void TearDown() override {
-    if (sanitizer_options_) setenv("ASAN_OPTIONS", sanitizer_options_->c_str(), 1);
-    ProgramTest::TearDown();
-  }
-
-  static bool can_run(const std::string& plugin) { return has_mpi_plugin(plugin) && fs::exists("/usr/bin/mpirun." + plugin); }
-
-  // Each epoch has five batches: an update of four and one of one.
-  Words job(const std::string& out, const Words& more = {}) const {
-    return Words{"train",     "graphs/jobs/segment.pbtxt",
-                 "--out",     out,
-                 "--threads", "1",
-                 "--set",     "train.accumulate=4",
-                 "--set",     "train.per=batch",
-                 "--set",     "train.metrics.every_steps=1",
-                 "--set",     "train.epochs=3"} +
-           more;
-  }
-
-  // `start`: a script in the folder that starts its arguments; may be empty.
-  Ran mpirun(const std::string& plugin, int processes, const Words& words, const std::string& start = "") const {
-    Words all = plugin == "openmpi" ? Words{"-q", "--oversubscribe", "--bind-to", "none"} : Words{"-disable-auto-cleanup"};
-    all = all + Words{"-np", std::to_string(processes)};
-    if (!start.empty()) all.push_back(path(start));
-    return run("/usr/bin/mpirun." + plugin, all + Words{tests::build_folder() + "/graphrun"} + words);
-  }
-
-  // Writes that script. `of_1`: what it does in process 1.
-  void write_start(const std::string& name, const std::string& of_1) {
-    write(name, "#!/bin/sh\nif [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ]; then " + of_1 + "; fi\nexec \"$@\"\n");
-    fs::permissions(root_ / name, fs::perms::owner_all);
-  }
-
-  // The files of a run, except those that contain times or process ids.
-  std::map<std::string, std::string> left_in(const std::string& out) const {
-    const std::set<std::string> of_clocks = {"starts.jsonl", "speed.jsonl", "train.log", "run.lock"};
-    std::map<std::string, std::string> files;
-    for (const auto& entry : fs::recursive_directory_iterator(root_ / out)) {
-      if (!entry.is_regular_file() || of_clocks.count(entry.path().filename().string()) != 0) continue;
-      const std::string name = fs::relative(entry.path(), root_ / out).string();
-      files[name] = read(out + "/" + name);
-    }
-    return files;
-  }
-
-  void expect_same(const std::string& out, const std::string& expected) const {
-    const auto left = left_in(out), wanted = left_in(expected);
-    std::set<std::string> names, all;
-    for (const auto& [name, text] : left) names.insert(name);
-    for (const auto& [name, text] : wanted) all.insert(name);
-    EXPECT_EQ(names, all);
-    for (const auto& [name, text] : wanted) {
-      if (left.count(name) != 0) {
-        EXPECT_TRUE(left.at(name) == text) << out << "/" << name;
-      }
-    }
-  }
-
- private:
-  std::optional<std::string> sanitizer_options_;  // those of other tests
-};
-
-class SeveralProcessesOf : public SeveralProcesses, public testing::WithParamInterface<std::string> {
- protected:
-  void SetUp() override {
-    if (!can_run(GetParam())) GTEST_SKIP() << "this MPI library is not installed here; tools/setup --mpi installs it";
-    SeveralProcesses::SetUp();
-  }
-};
 INSTANTIATE_TEST_SUITE_P(Libraries, SeveralProcessesOf, testing::Values("openmpi", "mpich"),
                          [](const auto& info) { return info.param; });
 
@@ -213,6 +116,57 @@ TEST_P(SeveralProcessesOf, ShareWhatIsEvaluatedAndWritten) {
   EXPECT_EQ(times(ended.err, "error["), 1u) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("\n"));  // the answer to the line before it
   EXPECT_EQ(mpirun(GetParam(), 2, {"infer", "one"}).code, 2);
+}
+
+// If no process has more than one batch of an update, its own sum is that batch's gradient, so files are those of one process.
+// Otherwise bits depend on the number of processes, but not on chance, nor on an interruption.
+TEST_P(SeveralProcessesOf, AddTheirOwnBatchesFirst) {
+  const Words by_process = {"--set", "train.sum=BY_PROCESS"};
+  const Ran one = graphrun(job("one", by_process));
+  ASSERT_EQ(one.code, 0) << one.err;
+  const Ran four = mpirun(GetParam(), 4, job("four", by_process));
+  ASSERT_EQ(four.code, 0) << four.err;
+  expect_same("four", "one");
+  EXPECT_EQ(four.out, one.out);
+  ASSERT_EQ(graphrun(job("in_order")).code, 0);
+  EXPECT_EQ(read("one/metrics.jsonl"), read("in_order/metrics.jsonl"));
+
+  const Words more = by_process + Words{"--set", "train.validate.every_epochs=0", "--set", "train.validate.times_per_epoch=3"};
+  const Ran two = mpirun(GetParam(), 2, job("two", more));
+  ASSERT_EQ(two.code, 0) << two.err;
+  EXPECT_EQ(mpirun(GetParam(), 2, job("two_again", more)).code, 0);
+  expect_same("two_again", "two");
+  EXPECT_EQ(mpirun(GetParam(), 2, job("parts", more + Words{"--set", "train.updates=3"})).code, 0);
+  EXPECT_EQ(mpirun(GetParam(), 2, job("parts", more + Words{"--resume"})).code, 0);
+  EXPECT_TRUE(read_below("parts/best", "parameters.safetensors") == read_below("two/best", "parameters.safetensors"));
+  ASSERT_EQ(graphrun(job("alone", more)).code, 0);
+  const auto loss = [&](const std::string& out) {
+    const std::string text = read(out + "/metrics.jsonl");
+    return std::atof(text.c_str() + text.rfind("\"loss\":") + 7);
+  };
+  EXPECT_NEAR(loss("two"), loss("alone"), 1e-3 * loss("alone"));
+}
+
+// Each process has half of the cores for itself, unless that is fewer than its threads.
+TEST_P(SeveralProcessesOf, DivideTheCores) {
+  if (core_count() < 2) GTEST_SKIP() << "there is one core";
+  const auto cores = [&](const std::string& out, int threads) {
+    write("wait_for_cores", "#!/bin/sh\n\"$@\" & process=$!; while [ ! -s " + out +
+                                "/metrics.jsonl ]; do sleep 0.1; done\n"
+                                "grep -h Cpus_allowed_list /proc/$process/status > " +
+                                out + ".${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; wait $process\n");
+    fs::permissions(root_ / "wait_for_cores", fs::perms::owner_all);
+    const Words more = {"--threads", std::to_string(threads), "--set", "train.updates=60", "--set", "train.epochs=1000"};
+    Words words = job(out);
+    words.erase(std::find(words.begin(), words.end(), "--threads"), std::find(words.begin(), words.end(), "--threads") + 2);
+    const Ran ran = mpirun(GetParam(), 2, words + more, "wait_for_cores");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return std::pair(read(out + ".0"), read(out + ".1"));
+  };
+  const auto [first, second] = cores("divided", 1);
+  EXPECT_NE(first, second);
+  const auto [whole, same] = cores("whole", core_count());
+  EXPECT_EQ(whole, same);
 }
 
 TEST_P(SeveralProcessesOf, ContinueWithAnotherNumber) {
@@ -289,6 +243,22 @@ TEST_P(SeveralProcessesOf, SayThatTheyAreBound) {
   EXPECT_EQ(free.err.find("E0536"), std::string::npos) << free.err;
 }
 
+// A file that GNU parallel divides, as on several machines.
+TEST_F(SeveralProcesses, DecodeBlocksOfAFile) {
+  if (!fs::exists("/usr/bin/parallel")) GTEST_SKIP() << "GNU parallel is not installed here; tools/setup --ci installs it";
+  ASSERT_EQ(graphrun(job("one", {"--set", "train.epochs=1"})).code, 0);
+  std::string lines;
+  for (int i = 0; i < 300; ++i) lines += i % 7 == 0 ? "我你天上\n" : "天下大家中国人\n";
+  write("big.txt", lines);
+  const std::string program = "'" + tests::build_folder() + "/graphrun'";
+  const Ran parted =
+      run("/bin/sh", {"-c", "parallel --pipe -k --block 2k -j 2 " + program + " infer one --threads 1 < big.txt"});
+  EXPECT_EQ(parted.code, 0) << parted.err;
+  const Ran whole = graphrun({"infer", "one", "big.txt", "--threads", "1"});
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  EXPECT_TRUE(parted.out == whole.out) << parted.out;
+}
+
 TEST_F(SeveralProcesses, AreStartedByTheOption) {
   if (!can_run("openmpi") && !can_run("mpich"))
     GTEST_SKIP() << "no MPI library is installed here; tools/setup --mpi installs two";
@@ -304,38 +274,6 @@ TEST_F(SeveralProcesses, AreStartedByTheOption) {
   EXPECT_EQ(silence.code, 2);
   EXPECT_THAT(silence.err, HasSubstr("--silence takes a number of seconds above 0, found '0'"));
   EXPECT_THAT(graphrun(job("out", {"--processes", "2", "--seeds", "1,2"})).err, HasSubstr("each with one process"));
-}
-
-// The signal comes once the run has begun, even on a slow machine.
-TEST_F(SeveralProcesses, SaveAtASignalAndContinue) {
-  if (!can_run("openmpi") && !can_run("mpich"))
-    GTEST_SKIP() << "no MPI library is installed here; tools/setup --mpi installs two";
-  std::string command = tests::build_folder() + "/graphrun";
-  for (const std::string& word : job("out", {"--processes", "2", "--set", "train.epochs=1000000"}))
-    command += " '" + word + "'";
-  const Ran ran =
-      run("/bin/sh", {"-c", command + " & while [ ! -s out/metrics.jsonl ]; do sleep 0.1; done; kill -TERM $!; wait $!"});
-  EXPECT_EQ(ran.code, 128 + SIGTERM) << ran.err;
-  EXPECT_EQ(times(ran.err, "stopped by signal 15"), 1u) << ran.err;
-  const Ran rest = graphrun(job("out", {"--resume", "--set", "train.epochs=1"}));
-  EXPECT_EQ(rest.code, 0) << rest.err;
-}
-
-TEST_P(SeveralProcessesOf, NameTheOneThatWasKilled) {
-  // The script ends only after the others have reported: a launcher may kill them once a process has ended.
-  write_start("start.sh",
-              "\"$@\" & while [ ! -s out/metrics.jsonl ]; do sleep 0.1; done; kill -KILL $!; "
-              "until grep -q lost-process out/train.log; do sleep 0.1; done; sleep 1; exit 1");
-  const Ran ran = mpirun(GetParam(), 3, job("out", {"--set", "train.epochs=1000000"}), "start.sh");
-  // MPICH's launcher combines the exit codes of the processes with that of the one that was killed.
-  if (GetParam() == "mpich") {
-    EXPECT_NE(ran.code, 0) << ran.err;
-  } else {
-    EXPECT_EQ(ran.code, 1) << ran.err;
-  }
-  EXPECT_EQ(times(ran.err, "error[E0532 lost-process]: process 1 on '"), 1u) << ran.err;
-  const Ran rest = graphrun(job("out", {"--resume", "--set", "train.epochs=1"}));
-  EXPECT_EQ(rest.code, 0) << rest.err;
 }
 
 // Four parts, in two and three processes; stopped within a window and continued.

@@ -12,6 +12,7 @@ function(add_mpi_plugin name version)  # followed by the targets to link
   add_dependencies(graphrun_core graphrun_mpi_${name})
   install(TARGETS graphrun_mpi_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   set(MPI_PLUGINS ${MPI_PLUGINS} "${name} ${version}" PARENT_SCOPE)
+  set(MPI_TARGET_${name} ${ARGN} PARENT_SCOPE)  # for the peer of a benchmark
 endfunction()
 
 if(GRAPHRUN_MPI)

@@ -129,6 +129,7 @@ std::vector<Diagnostic> share_cores(const po::variables_map& options, Communicat
   if (together == nullptr) return {};
   SharedCores cores = shared_cores(*together);
   if (options.count("threads") == 0) set_threads(std::max(1, core_count() / cores.sharing));
+  divide_cores(cores, threads());
   return std::move(cores.warnings);
 }
 

@@ -130,6 +130,20 @@ std::vector<std::int64_t> BatchSource::longest_examples() const {
   return longest;
 }
 
+bool BatchSource::lengths_differ() const {
+  if (data_.format == Format::kStream) return false;
+  const std::set<std::string> read = fields_of(plan_, chosen_);
+  for (std::size_t field = 0; field < data_.fields.size(); ++field) {
+    if (read.count(data_.fields[field].name) == 0) continue;
+    const bool nested = field_depth(data_, data_.fields[field]) == kDeepest;
+    for (std::int64_t e = 1; e < set_.size(); ++e) {
+      if (set_.steps(field, e) != set_.steps(field, 0)) return true;
+      if (nested && set_.example(e)[field].lengths != set_.example(0)[field].lengths) return true;
+    }
+  }
+  return false;
+}
+
 // The padded size of a batch with these examples, over all fields.
 std::int64_t BatchSource::padded_size(std::span<const std::int64_t> examples) const {
   const std::set<std::string> read = fields_of(plan_, chosen_);

@@ -59,6 +59,8 @@ class BatchSource {
   // The number of batches in the epoch of begin(), or in the first. If `tokens` limits batches, epochs differ.
   std::int64_t batches() const;
   std::int64_t unused_steps() const;  // STREAM: steps at its end that do not fill all rows
+  // Whether batches of as many rows may take different times, because examples have different lengths.
+  bool lengths_differ() const;
   // The number of examples that are longer than a batch's `tokens`.
   std::int64_t too_long() const;
 

@@ -41,6 +41,7 @@ SharedCores shared_cores(Communicator& together) {
     const std::string own = text.substr(0, text.find(' ')), launchers = text.substr(own.size() + 1);
     const bool here = together.machine(rank) == together.machine(together.rank());
     shared.sharing += here && own == mine;
+    shared.place += here && own == mine && rank < together.rank();
     if (together.rank() != 0 || !shared.warnings.empty() || count_of(own) >= count_of(launchers)) continue;
     std::string used(std::max(launchers.size(), own.size()), '0');  // by any process on that machine
     for (int other = 0; other < together.size(); ++other) {
@@ -59,6 +60,23 @@ SharedCores shared_cores(Communicator& together) {
          {fmt::format("help: mpirun --bind-to none, or --map-by slot:PE={}", cores)}});
   }
   return shared;
+}
+
+void divide_cores(const SharedCores& shared, int threads) {
+#if defined(__linux__)
+  const std::string cores = cores_of(0);
+  const std::int64_t of_each = count_of(cores) / shared.sharing;
+  if (shared.sharing == 1 || of_each < threads) return;
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  std::int64_t seen = 0;
+  for (std::size_t core = 0; core < cores.size(); ++core) {
+    if (cores[core] == '1' && seen++ / of_each == shared.place) CPU_SET(core, &own);
+  }
+  static_cast<void>(sched_setaffinity(0, sizeof own, &own));  // where it is refused, the system places threads
+#else
+  static_cast<void>(shared), static_cast<void>(threads);
+#endif
 }
 
 std::string instruction_sets() {

@@ -70,6 +70,21 @@ bool has_ended(const Holder& by) {
                   fmt::format("{} is training into '{}'", by ? by->name : "another process", folder), std::move(notes));
 }
 
+// The file that a process renames to `path`: "run.lock.machine-123".
+std::string own_path(const std::string& path, pid_t process) { return fmt::format("{}.{}-{}", path, machine_name(), process); }
+
+// Removes such files of processes of this machine that were killed before they renamed them.
+void drop_leftovers(const std::string& path) {
+  const std::size_t slash = path.rfind('/') + 1;
+  const std::string folder = path.substr(0, slash), before_pid = path.substr(slash) + "." + machine_name() + "-";
+  for (const std::string& name : names_in(folder.empty() ? "." : folder)) {
+    if (!name.starts_with(before_pid)) continue;
+    const pid_t process = std::atoi(name.c_str() + before_pid.size());
+    const std::string left = folder + name;
+    if (left == own_path(path, process) && !state_of_process(process).runs) unlink(left.c_str());
+  }
+}
+
 int open_lock(const std::string& path) {
   const int file = uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
   if (file < 0) unwritable_file(path, "write", errno);
@@ -111,8 +126,8 @@ FolderLock::FolderLock(const std::string& path, const std::string& folder) {
 // same time, the later one has it: both look a little later. A process that is delayed for longer may still replace the file of
 // one that has the lock, which finds that before its next save (RunFolder::inside) and ends.
 void FolderLock::take_by_contents(const std::string& path, const std::string& folder) {
-  std::string own = path + ".XXXXXX";
-  const int file = mkostemp(own.data(), O_CLOEXEC);
+  const std::string own = own_path(path, getpid());
+  const int file = uninterrupted([&] { return open(own.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });
   if (file < 0) unwritable_file(path, "write", errno);
   const auto give_up = [&](const std::optional<Holder>& by) {
     close(file);
@@ -143,6 +158,7 @@ void FolderLock::take_by_contents(const std::string& path, const std::string& fo
     give_up(now);
   }
   file_ = file, by_contents_ = true;
+  drop_leftovers(path);
 }
 
 FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {

@@ -1,6 +1,7 @@
 #include "tools/train/shared_batches.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tools/processes/message.h"
 #include "tools/run/clock.h"
@@ -14,29 +15,38 @@ struct RoundFigures {
   std::int64_t rows = 0, tokens = 0, signal = 0;
 };
 
-std::size_t elements_of(const Variables& variables, const std::vector<std::string>& names) {
-  std::size_t count = 0;
+// Where variables begin if they lie one after another, each at an aligned address; at last, the end of all.
+std::vector<std::size_t> beginnings(const Variables& variables, const std::vector<std::string>& names) {
+  constexpr std::size_t kAligned = kAlignment / sizeof(float);
+  std::vector<std::size_t> begins = {0};
   for (const std::string& name : names) {
     GRAPHRUN_CHECK(variables.at(name).dtype() == DType::kFloat32, "sums of gradients are float32");
-    count += static_cast<std::size_t>(variables.at(name).count());
+    const auto count = static_cast<std::size_t>(variables.at(name).count());
+    begins.push_back(begins.back() + (count + kAligned - 1) / kAligned * kAligned);
   }
-  return count;
+  return begins;
 }
 
 }  // namespace
 
-SharedBatches::SharedBatches(Communicator& together, BatchSource& source, Stepper& stepper, std::int64_t accumulate,
-                             std::int64_t parts, std::function<bool(std::int64_t)> cut)
+SharedBatches::SharedBatches(Communicator& together, BatchSource& source, Stepper& stepper, const Recipe& recipe,
+                             std::function<bool(std::int64_t)> cut)
     : together_(together),
       source_(source),
       stepper_(stepper),
       cut_(std::move(cut)),
-      accumulate_(accumulate),
-      parts_(parts),
-      share_{together.rank(), together.size(), parts > 1 ? parts : accumulate, 0},
+      accumulate_(recipe.accumulate),
+      parts_(recipe.parts),
+      by_process_(recipe.sums_by_process),
+      share_{together.rank(), together.size(), recipe.parts > 1 ? recipe.parts : recipe.accumulate, 0},
       slots_(stepper.sums()),
-      numbers_(elements_of(stepper.variables(), slots_)),
-      sum_(together, numbers_.size()) {}
+      begins_(beginnings(stepper.variables(), slots_)),
+      sum_(together, begins_.back()) {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Tensor& slot = stepper.variables().at(slots_[i]);
+    places_.push_back(Tensor::part_of(sum_.numbers(), static_cast<std::int64_t>(begins_[i]), slot.sizes()));
+  }
+}
 
 void SharedBatches::begin(const BatchPosition& at) {
   at_ = at;
@@ -58,23 +68,28 @@ std::optional<SharedBatches::Counted> SharedBatches::next(std::int64_t step, int
   return first;
 }
 
-void SharedBatches::take_slots() {
-  float* to = numbers_.data();
-  for (const std::string& name : slots_) {
-    const Tensor& slot = stepper_.variables().at(name);
-    to = std::copy_n(slot.data<float>(), slot.count(), to);
+// Makes the array contain the slots: moves those there that were set since, and copies what a device has computed.
+void SharedBatches::bring_slots() {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Tensor& slot = stepper_.variables().at(slots_[i]);
+    if (slot.raw() == places_[i].raw()) continue;
+    std::copy_n(slot.data<float>(), slot.count(), places_[i].data<float>());
+    stepper_.variables().set(slots_[i], places_[i]);
   }
 }
 
-void SharedBatches::give_slots() {
-  const float* from = numbers_.data();
-  for (const std::string& name : slots_) {
-    Tensor slot = stepper_.variables().at(name);
-    std::copy_n(from, slot.count(), slot.data<float>());
-    from += slot.count();
-    slot.mark_written();
-    stepper_.variables().set(name, slot);
+// Begins the sum of a round, if there is one, before the gradients of this process's batch overwrite the slots. Returns whether
+// there is. `begins_update`: the round is the first of its update.
+bool SharedBatches::begin_sum(const OrderedSum::Round& round, bool begins_update) {
+  if (!by_process_) {
+    if (!begins_update && in_slots_) sum_.begin_from_numbers();
+    sum_.begin(round);
+    return true;
   }
+  // The sum of the batches before, which every process has, is process 0's.
+  if (begins_update || in_slots_) has_own_ = !begins_update && share_.rank == 0;
+  if (round.all) sum_.begin({0, share_.processes - 1, true, true});
+  return round.all;
 }
 
 void SharedBatches::take_round(std::int64_t step, int signal) {
@@ -87,25 +102,32 @@ void SharedBatches::take_round(std::int64_t step, int signal) {
   const std::int64_t of_update = number_in_update(begin);
   const bool is_wanted = is_end(end);
 
-  if (of_update > 0 && in_slots_) {  // the gradients of this process's batch will overwrite the sums
-    take_slots();
-    sum_.begin_from(numbers_);
-  }
+  bring_slots();
+  const bool is_summed = begin_sum({first, last, of_update == 0, is_wanted}, of_update == 0);
+  const auto ready = [&](std::size_t slots) {
+    if (is_summed) sum_.ready(begins_[slots]);
+  };
   RoundFigures own;
   own.signal = signal;
   if (first <= me && me <= last) {
     const std::optional<Batch> batch = source_.next();
     GRAPHRUN_CHECK(batch && batch->position.batch == begin + me - first, "a round's batch is another");
-    const BatchFigures figures = stepper_.gradients(*batch, step, of_update + me - first);
+    const BatchFigures figures =
+        stepper_.gradients(*batch, step, of_update + me - first, std::exchange(has_own_, by_process_), ready);
     own = {figures.loss, figures.per, batch->rows, batch->tokens, signal};
-    take_slots();
+    bring_slots();
+  } else if (by_process_ && is_summed && !has_own_) {
+    for (const Tensor& place : places_) std::fill_n(place.data<float>(), place.count(), 0.0f);
   }
+  ready(slots_.size());
   std::vector<RoundFigures> figures(static_cast<std::size_t>(together_.size()));
   const double computed = seconds_now();
   together_.share(&own, sizeof own, figures.data());
   const double shared = seconds_now();
-  sum_.add(numbers_, first, last, of_update == 0, is_wanted);
-  if (is_wanted) give_slots();
+  if (is_summed) sum_.finish();
+  if (is_wanted) {
+    for (const Tensor& place : places_) place.mark_written();
+  }
   waiting_ += shared - computed;
   communicating_ += seconds_now() - shared;
   in_slots_ = is_wanted;

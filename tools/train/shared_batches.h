@@ -1,5 +1,7 @@
 // Distributes the batches of an update among processes, in rounds: each process computes the gradient of one batch per round,
-// and the gradients are added in the order of the batches. The result has the bits of one process.
+// and the gradients are added in the order of the batches. The result has the bits of one process. Gradients are sent while the
+// pass that computes them still runs. With train.sum: BY_PROCESS, a process adds the gradients of its own batches, and the
+// processes add these sums once an update.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +19,9 @@ namespace graphrun {
 
 class SharedBatches {
  public:
-  // The arguments must outlive it. `accumulate`: batches of an update. `parts`: those of a stream, otherwise 1. `cut`: whether
-  // the run validates or saves after `done` batches of an epoch; a round ends there.
-  SharedBatches(Communicator& together, BatchSource& source, Stepper& stepper, std::int64_t accumulate, std::int64_t parts,
+  // The arguments must outlive it. `cut`: whether the run validates or saves after `done` batches of an epoch; a round ends
+  // there.
+  SharedBatches(Communicator& together, BatchSource& source, Stepper& stepper, const Recipe& recipe,
                 std::function<bool(std::int64_t done)> cut);
 
   // Makes next() continue with this batch. The stepper's pending batches are those before it.
@@ -44,22 +46,25 @@ class SharedBatches {
 
  private:
   void take_round(std::int64_t step, int signal);
-  void take_slots();
-  void give_slots();
+  bool begin_sum(const OrderedSum::Round& round, bool begins_update);
+  void bring_slots();
 
   Communicator& together_;
   BatchSource& source_;
   Stepper& stepper_;
   const std::function<bool(std::int64_t)> cut_;
   const std::int64_t accumulate_, parts_;
+  const bool by_process_;
   BatchShare share_;
   BatchPosition at_;
   std::int64_t update_begin_ = 0;  // a batch of the epoch that begins an update
   std::deque<Counted> counted_;
   const std::vector<std::string> slots_;
-  std::vector<float> numbers_;  // the elements of all slots
+  const std::vector<std::size_t> begins_;  // of the slots in the array of `sum_`, and its end
   OrderedSum sum_;
-  bool in_slots_ = true;  // whether the slots contain the sums up to the last batch
+  std::vector<Tensor> places_;  // of the slots, parts of that array
+  bool in_slots_ = true;        // whether the slots contain the sums up to the last batch
+  bool has_own_ = false;        // BY_PROCESS: whether the slots contain gradients that this process contributes to the next sum
   int signal_ = 0;
   double waiting_ = 0, communicating_ = 0;
 };

@@ -148,11 +148,20 @@ std::optional<StepOutcome> Stepper::count(const BatchFigures& batch, std::int64_
   return known(*finish(step, learning_rate));
 }
 
-BatchFigures Stepper::gradients(const Batch& batch, std::int64_t step, std::int64_t number) {
+BatchFigures Stepper::gradients(const Batch& batch, std::int64_t step, std::int64_t number, bool adds,
+                                const std::function<void(std::size_t)>& written) {
   GRAPHRUN_CHECK(update_ != nullptr, "gradients: one batch is one update");
   enter(batch);
+  RunOptions options = run_options(step, number);
+  const std::vector<Sum> sums = sums_in_order();
+  std::size_t finished = 0;
+  options.progress = [&](std::size_t done) {
+    const std::size_t before = finished;
+    while (finished < sums.size() && sums[finished].done <= done) ++finished;
+    if (finished > before) written(finished);
+  };
   const std::vector<Tensor> fetched =
-      executable_->run(feeds_of(executable_->program(), &batch, step, 0, 0), run_options(step, number));
+      executable_->run(feeds_of(executable_->program(), &batch, step, 0, adds ? 1 : 0), options);
   return {fetched[0].at(0), fetched.size() > 1 ? fetched[1].at(0) : 1};
 }
 
@@ -190,11 +199,20 @@ std::string Stepper::states_group(std::int64_t part) const {
   return states_.size() == 1 ? group : fmt::format("{}-{}", group, part);
 }
 
+std::vector<Stepper::Sum> Stepper::sums_in_order() const {
+  const Program& program = executable_->program();
+  const std::vector<std::size_t> done = last_writes(program);
+  std::vector<Sum> sums;
+  for (std::size_t i = 0; i < program.variables.size(); ++i) {
+    if (program.variables[i].kind == VariableSpec::Kind::kSlot) sums.push_back({program.variables[i].name, done[i]});
+  }
+  std::stable_sort(sums.begin(), sums.end(), [](const Sum& a, const Sum& b) { return a.done < b.done; });
+  return sums;
+}
+
 std::vector<std::string> Stepper::sums() const {
   std::vector<std::string> names;
-  for (const VariableSpec& variable : executable_->program().variables) {
-    if (variable.kind == VariableSpec::Kind::kSlot) names.push_back(variable.name);
-  }
+  for (const Sum& sum : sums_in_order()) names.push_back(sum.name);
   return names;
 }
 

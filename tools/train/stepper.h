@@ -51,11 +51,14 @@ class Stepper {
   // Whether add() may return before the update is done.
   bool runs_ahead() const { return !target_.device->is_cpu() && update_ == nullptr; }
   // add() in two parts, for processes that share the batches of an update. Writes the gradients of this batch into the slots
-  // sums(), without adding them to their contents. `number`: that of the batch in update `step`, from 0.
-  BatchFigures gradients(const Batch& batch, std::int64_t step, std::int64_t number);
+  // sums(); if it `adds`, adds them to their contents. `number`: that of the batch in update `step`, from 0. `written`, on the
+  // CPU: called during the run with the number of slots that have their values, the first ones of sums().
+  BatchFigures gradients(const Batch& batch, std::int64_t step, std::int64_t number, bool adds,
+                         const std::function<void(std::size_t slots)>& written);
   // Counts a batch. If it is the last one of its update, the slots must contain the sums over all batches of the update.
   // Returns what add() returns.
   std::optional<StepOutcome> count(const BatchFigures& batch, std::int64_t step, double learning_rate);
+  // In the order in which gradients() finishes them.
   std::vector<std::string> sums() const;
   // Makes the variables contain the states of the batch's part of a stream; zeros if it is fresh. add() and gradients() do so.
   void enter(const Batch& batch);
@@ -99,6 +102,12 @@ class Stepper {
   void go_back(const std::map<std::string, NamedTensors>& groups);
 
  private:
+  // A slot that gradients() writes, and the number of the program's instructions after which it has its value.
+  struct Sum {
+    std::string name;
+    std::size_t done = 0;
+  };
+  std::vector<Sum> sums_in_order() const;
   std::string states_group(std::int64_t part) const;
   CompileOptions fetched() const;
   Program compiled(const Recipe& recipe) const;

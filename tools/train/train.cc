@@ -238,8 +238,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   describe(display, prepared, data);
   if (together != nullptr) {
     display.log("processes: " + processes_text(*together, recipe));
-    const DataSpec& spec = network.job.data;
-    if (spec.format != Format::kStream && spec.tokens == 0) {
+    if (network.job.data.tokens == 0 && data.batches().lengths_differ()) {
       display.log("note: processes wait for the largest batch of a round; data.batch.tokens limits the size of batches");
     }
   }

@@ -39,8 +39,7 @@ Trainer::Trainer(RunFolder& folder, const Network& network, const Recipe& recipe
       end_(recipe.end) {
   state_.seed = recipe.seed;
   if (together_ == nullptr) return;
-  batches_.emplace(*together_, source_, stepper_, recipe.accumulate, recipe.parts,
-                   [this](std::int64_t done) { return validates_within_epoch(done); });
+  batches_.emplace(*together_, source_, stepper_, recipe, [this](std::int64_t done) { return validates_within_epoch(done); });
 }
 
 void Trainer::restore(const std::string& folder) {

@@ -252,7 +252,7 @@ class Walker {
     places.at = at;
     while (!done() && !is("}") && !is(">")) {
       if (is(";") || is(",")) {
-        tokens_.Next();
+        advance();
         continue;
       }
       field(places);
@@ -263,7 +263,12 @@ class Walker {
  private:
   bool done() { return tokens_.current().type == Tokenizer::TYPE_END; }
   bool is(const char* text) { return tokens_.current().text == text && tokens_.current().type == Tokenizer::TYPE_SYMBOL; }
-  std::size_t offset() { return bare_.empty() ? 0 : columns_.offset(tokens_.current().line, tokens_.current().column); }
+  std::size_t begin_of_token() { return columns_.offset(tokens_.current().line, tokens_.current().column); }
+  std::size_t offset() { return bare_.empty() ? 0 : begin_of_token(); }
+  void advance() {
+    end_ = begin_of_token() + tokens_.current().text.size();
+    tokens_.Next();
+  }
   Location here() {
     Location l;
     const Tokenizer::Token& t = tokens_.current();
@@ -277,43 +282,58 @@ class Walker {
   void field(Places& places) {
     const std::string name = tokens_.current().text;
     const Location at = here();
+    Places::Written written;
+    written.name = name;
+    written.begin = begin_of_token();
+    const auto values = places.fields.find(name);
+    written.first = values == places.fields.end() ? 0 : values->second.size();
     places.names[name].push_back(at);
-    tokens_.Next();
-    if (is(":")) tokens_.Next();
-    if (!is("[")) return value(places, name, at);
-    tokens_.Next();
-    while (!done() && !is("]")) {
-      if (is(",")) {
-        tokens_.Next();
-      } else {
-        value(places, name, at);
+    advance();
+    if (is(":")) advance();
+    written.list = is("[");
+    if (written.list) {
+      advance();
+      while (!done() && !is("]")) {
+        if (is(",")) {
+          advance();
+        } else {
+          value(places, name, at);
+        }
       }
+      advance();
+    } else {
+      value(places, name, at);
     }
-    tokens_.Next();
+    written.end = end_;
+    const auto found = places.fields.find(name);
+    written.count = (found == places.fields.end() ? 0 : found->second.size()) - written.first;
+    places.written.push_back(std::move(written));
   }
 
   void value(Places& places, const std::string& name, const Location& field_at) {
     Places::FieldValue v;
     v.at = here();
+    v.begin = begin_of_token();
     if (is("{") || is("<")) {
-      tokens_.Next();
+      advance();
       v.message = std::make_unique<Places>(message(field_at));
-      tokens_.Next();
+      advance();
     } else if (is_text()) {
       // Adjacent string literals are concatenated.
       v.text.file = file_;
       while (is_text()) {
         if (tokens_.current().type == Tokenizer::TYPE_STRING) {
           literal(v.text);
-          tokens_.Next();
+          advance();
         } else {
           without_quotes(v.text);
         }
       }
     } else {
-      if (is("-")) tokens_.Next();
-      tokens_.Next();
+      if (is("-")) advance();
+      advance();
     }
+    v.end = end_;
     places.fields[name].push_back(std::move(v));
   }
 
@@ -324,7 +344,7 @@ class Walker {
     const std::size_t begin = offset(), length = bare_.at(begin);
     out.pieces.push_back({out.text.size(), at.line, at.column});
     out.text += columns_.text().substr(begin, length);
-    while (!done() && offset() < begin + length) tokens_.Next();
+    while (!done() && offset() < begin + length) advance();
   }
 
   // Decodes one literal; every escape starts a new piece.
@@ -371,6 +391,7 @@ class Walker {
   const std::string* file_;
   const Columns& columns_;
   const BareTexts& bare_;
+  std::size_t end_ = 0;  // the offset of the end of the last token
 };
 
 }  // namespace

@@ -56,7 +56,8 @@ class Comments {
       above_ = comment.empty() ? "" : above_ + (above_.empty() ? "" : " ") + comment;
       return;
     }
-    static const std::regex kOpens("^(package|message|enum|oneof) (\\w+)[ ;{]*"), kNamed("^(?:[\\w.]+ )*(\\w+) = \\d+;");
+    static const std::regex kOpens("^(package|message|enum|oneof) (\\w+)[ ;{]*"),
+        kNamed("^(?:[\\w.]+ )*(\\w+) = \\d+(?: \\[[^\\]]*\\])?;");
     for (std::smatch m; !code.empty(); code = trimmed(code)) {
       if (std::regex_search(code, m, kOpens)) {
         if (m[1] == "package") {

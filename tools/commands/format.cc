@@ -20,12 +20,9 @@ ExitCode run_format(const Arguments& arguments) {
   line.about =
       "Formats graphs and jobs: spaces, indents, columns and long lines. Keeps comments, blank lines, the order of fields and\n"
       "the meaning. Leaves a file that cannot be parsed as it is and reports its mistakes. With - as FILE, formats stdin to\n"
-      "stdout.\n"
-      "\n"
-      "examples:\n"
-      "  graphrun format janet.pbtxt graphs/cells/*.pbtxt\n"
-      "  graphrun format --check mine/*.pbtxt\n"
-      "  graphrun format - < job.pbtxt";
+      "stdout.";
+  line.examples = {"graphrun format janet.pbtxt graphs/cells/*.pbtxt", "graphrun format --check mine/*.pbtxt",
+                   "graphrun format - < job.pbtxt"};
   line.words = {{"FILE", true, true}};
   line.groups.push_back(group);
   const std::optional<po::variables_map> options = parse(line, arguments);

@@ -441,6 +441,15 @@ Meaning subscript(Instance& i, Meaning value, const Expression& e, std::size_t f
 }  // namespace
 
 Meaning Instance::evaluate(const Expression& e, Scope& scope) {
+  Meaning m = evaluate_now(e, scope);
+  if (expansion_.observed != nullptr && e.at.known() && expansion_.observed->size() < GraphRequest::kMostObservations) {
+    const TensorRef* const t = m.tensor();
+    expansion_.observed->push_back({at(e.at), t ? t->region->type(t->id).str() : m.describe()});
+  }
+  return m;
+}
+
+Meaning Instance::evaluate_now(const Expression& e, Scope& scope) {
   bound_recursion(expansion_, at(e.at));
   switch (e.kind) {
     case Expression::Kind::kNumber: return Number{e.integral ? Number::Kind::kInt : Number::Kind::kFloat, e.number};

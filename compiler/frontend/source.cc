@@ -13,6 +13,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -523,7 +524,29 @@ Places parse_source(std::string_view text, const std::string* file, pb::Message*
   return Walker(text, file, columns, quoted.bare()).message(begin);
 }
 
+namespace {
+
+std::map<std::string, std::string>& unsaved_sources() {
+  static std::map<std::string, std::string> texts;
+  return texts;
+}
+
+// The unsaved text of that path; null if there is none.
+const std::string* unsaved_source(const std::string& path) {
+  if (unsaved_sources().empty()) return nullptr;
+  std::error_code error;
+  const auto found = unsaved_sources().find(std::filesystem::weakly_canonical(path, error).string());
+  return error || found == unsaved_sources().end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+void set_unsaved_sources(std::map<std::string, std::string> texts) { unsaved_sources() = std::move(texts); }
+
+bool is_source_there(const std::string& path) { return unsaved_source(path) != nullptr || is_file_there(path); }
+
 std::string read_source(const std::string& path) {
+  if (const std::string* text = unsaved_source(path)) return *text;
   const auto fail = [&](const std::string& why) {
     std::vector<std::string> notes;
     if (is_there(path + ".pbtxt")) notes.push_back("help: did you mean '" + path + ".pbtxt'?");

@@ -65,6 +65,13 @@ std::size_t end_of_aside(std::string_view text, std::size_t begin);
 // (kNoRoom) E0503.
 std::string read_source(const std::string& path);
 
+// Replaces what read_source reads, until the next call: the texts by the files' paths with links resolved. For an editor's
+// unsaved changes. Not while another thread reads sources.
+void set_unsaved_sources(std::map<std::string, std::string> texts);
+
+// Whether there is a file with that path, or an unsaved text. Throws like is_file_there.
+bool is_source_there(const std::string& path);
+
 // The message type that a file declares in a "# proto-message: graphrun.Job" line: "graphrun.Job"; else "".
 std::string declared_message(std::string_view text);
 

@@ -20,6 +20,7 @@ const std::vector<Command>& commands() {
       {"average", "averages several trained models", run_average},
       {"check", "reports mistakes in a graph or a job, with line and column", run_check},
       {"format", "formats graphs and jobs", run_format},
+      {"lsp", "serves editors: mistakes, completion, types, renaming", run_lsp},
       {"data", "shows a batch of a job's data as the graph receives it", run_data},
       {"gradcheck", "compares derived gradients with finite differences", run_gradcheck},
       {"help", "explains commands, operators, topics, fields of jobs and messages", run_help},

@@ -133,6 +133,7 @@ std::string respaced(const std::string& text, tests::Draw& draw) {
 TEST(Format, ShippedFilesAreItsFixedPoints) {
   const std::vector<fs::path> files = files_below("graphs");
   ASSERT_GT(files.size(), 50u);
+  for (const fs::path& file : files_below("tools/new")) EXPECT_EQ(formatted(contents(file)), contents(file)) << file;
   for (const fs::path& file : files) EXPECT_EQ(formatted(contents(file)), contents(file)) << file;
 }
 

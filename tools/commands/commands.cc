@@ -10,6 +10,7 @@ namespace graphrun {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
+      {"new", "makes a small project to begin with", run_new},
       {"train", "trains the network of a job", run_train},
       {"infer", "runs a trained model on lines of text", run_infer},
       {"evaluate", "prints a trained model's reports on data", run_evaluate},

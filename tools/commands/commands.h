@@ -17,6 +17,7 @@ ExitCode run_infer(const Arguments& arguments);
 ExitCode run_evaluate(const Arguments& arguments);
 ExitCode run_average(const Arguments& arguments);
 ExitCode run_check(const Arguments& arguments);
+ExitCode run_new(const Arguments& arguments);
 ExitCode run_lsp(const Arguments& arguments);
 ExitCode run_format(const Arguments& arguments);
 ExitCode run_data(const Arguments& arguments);

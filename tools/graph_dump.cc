@@ -96,6 +96,9 @@ CommandLine command_line() {
       "Prints a graph after any stage of the compiler. Text can be parsed back to the same graph; pbtxt can be loaded again\n"
       "up to the stage checked (later stages contain internal operators); svg is a picture; html is a page to explore the\n"
       "graph at every stage in a browser.";
+  line.examples = {"graph-dump graphs/cells/atr.pbtxt --set input=3 --set hidden=4 --format=svg -o atr.svg",
+                   "graph-dump graphs/jobs/segment_quick.pbtxt -o segmenter.html",
+                   "graph-dump graphs/jobs/segment_quick.pbtxt --stage=hoist"};
   line.words = {{"FILE", true, false}};
   for (const po::options_description& group : {what, set_option(), how}) line.groups.push_back(group);
   return line;

@@ -282,7 +282,7 @@ class DefinitionReader {
       if (b.name.empty()) {
         error("E0202 no-binding", b.at, "an attribute is `name = value`");
       } else {
-        e.value.keywords.push_back({b.name, std::move(b.value)});
+        e.value.keywords.push_back({b.name, std::move(b.value), b.at});
       }
     }
     if (m.name_size() == 0) error("E0201 no-name", p.at, "a node needs a name for its result");

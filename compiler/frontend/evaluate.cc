@@ -338,7 +338,7 @@ Meaning call(Instance& i, const Expression& e, Scope& scope) {
       failure.add(f);
     }
   }
-  for (const auto& [name, value] : e.keywords) {
+  for (const auto& [name, value, name_at] : e.keywords) {
     try {
       named.emplace_back(name, i.evaluate(value, scope));
     } catch (const Failure& f) {
@@ -348,7 +348,7 @@ Meaning call(Instance& i, const Expression& e, Scope& scope) {
   if (!failure.why.empty()) {
     // The types are unknown, but the names and the number of operands can be checked.
     std::vector<std::string> names;
-    for (const auto& [name, value] : e.keywords) names.push_back(name);
+    for (const auto& [name, value, name_at] : e.keywords) names.push_back(name);
     try {
       placed(at, "", [&] { ir::check_call(ir::OpRegistry::instance().get(e.text), e.operands.size(), names); });
     } catch (const Failure& f) {
@@ -441,6 +441,15 @@ Meaning subscript(Instance& i, Meaning value, const Expression& e, std::size_t f
 }  // namespace
 
 Meaning Instance::evaluate(const Expression& e, Scope& scope) {
+  Meaning m = evaluate_now(e, scope);
+  if (expansion_.observed != nullptr && e.at.known() && expansion_.observed->size() < GraphRequest::kMostObservations) {
+    const TensorRef* const t = m.tensor();
+    expansion_.observed->push_back({at(e.at), t ? t->region->type(t->id).str() : m.describe()});
+  }
+  return m;
+}
+
+Meaning Instance::evaluate_now(const Expression& e, Scope& scope) {
   bound_recursion(expansion_, at(e.at));
   switch (e.kind) {
     case Expression::Kind::kNumber: return Number{e.integral ? Number::Kind::kInt : Number::Kind::kFloat, e.number};

@@ -17,7 +17,7 @@ class Expander {
       : request_(request),
         diagnostics_(diagnostics),
         region_(nullptr),
-        expansion_{library, region_, request.training, {}, nullptr, {}, 0, {}, {}},
+        expansion_{library, region_, request.training, {}, nullptr, {}, 0, {}, {}, request.observed},
         root_(root) {}
 
   ir::Graph expand() {

@@ -128,7 +128,7 @@ GraphPaths::Found GraphPaths::find(const std::string& path, const Namer& by) con
     found.shown = plain(file);
     if (found.looked_for.empty() || found.looked_for.back() != found.shown) found.looked_for.push_back(found.shown);
     found.file = resolved(file).string();
-    if (!is_file_there(file.string()) || (!place.is_root && found.file == itself)) continue;
+    if (!is_source_there(file.string()) || (!place.is_root && found.file == itself)) continue;
     if ((!anywhere || place.is_root) && !is_inside(found.file, resolved(place.folder))) {
       found.outside = place.folder;
       return found;
@@ -155,7 +155,7 @@ GraphPaths::Found GraphPaths::find_kept(const std::string& path, const Namer& by
   found.looked_for.push_back(found.shown);
   if (leaves(inside) || !is_inside(resolved(file), resolved(roots_.front()))) {
     found.outside = roots_.front();
-  } else if (is_file_there(file.string()) && is_kept(file)) {
+  } else if (is_source_there(file.string()) && is_kept(file)) {
     found.file = resolved(file).string();
   }
   return found;
@@ -176,13 +176,16 @@ std::string GraphPaths::kept(const std::string& file, const std::string& path, c
 }
 
 std::string GraphPaths::hint(const std::string& path, const Namer& by) const {
-  if (meanings_) return file_meant(path, known_in(roots_.front(), true));
+  return file_meant(path, meanings_ ? known_in(roots_.front(), true) : known(by));
+}
+
+std::vector<std::string> GraphPaths::known(const Namer& by) const {
   std::vector<std::string> known;
   for (const SearchedFolder& place : places(by)) {
     const std::vector<std::string>& there = known_in(place.folder, place.is_root);
     known.insert(known.end(), there.begin(), there.end());
   }
-  return file_meant(path, known);
+  return known;
 }
 
 const std::vector<std::string>& GraphPaths::known_in(const std::string& folder, bool deep) const {

@@ -45,6 +45,9 @@ class GraphPaths {
   // "did you mean …?", with graphs that `by` could name; empty if none is similar.
   std::string hint(const std::string& path, const Namer& by) const;
 
+  // The paths of all graphs that `by` could name.
+  std::vector<std::string> known(const Namer& by) const;
+
   // The paths of the graphs in files called `name`.pbtxt.
   std::vector<std::string> called(const std::string& name) const;
 

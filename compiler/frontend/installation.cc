@@ -16,4 +16,10 @@ std::string installed_graphs() {
   return (folder / GRAPHRUN_GRAPHS_FROM_LIBRARY).lexically_normal();
 }
 
+std::string installed_projects() {
+  const std::string graphs = installed_graphs();
+  return graphs == GRAPHRUN_SOURCE_DIR "/graphs" ? GRAPHRUN_SOURCE_DIR "/tools/new"
+                                                 : (fs::path(graphs).parent_path() / "new").string();
+}
+
 }  // namespace graphrun::frontend

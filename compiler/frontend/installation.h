@@ -9,4 +9,7 @@ namespace graphrun::frontend {
 // be moved; in a build folder, the one in the source tree. Returns the path even if nothing exists there.
 std::string installed_graphs();
 
+// The folder of the projects that `graphrun new` copies.
+std::string installed_projects();
+
 }  // namespace graphrun::frontend

@@ -161,7 +161,7 @@ std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std
   if (e.keywords.empty()) return base;
   auto out = std::make_shared<GraphValue>(*base);
   std::vector<ir::Binding> args;
-  for (const auto& [name, value] : e.keywords) args.push_back({name, true, value.at, value});
+  for (const auto& [name, value, name_at] : e.keywords) args.push_back({name, true, value.at, value});
   for (auto& [name, thunk] : arg_thunks(*base, args, index)) out->bound[name] = std::move(thunk);
   for (const ir::Binding& b : args) out->bound_at[b.name] = written_at(b.value);
   return out;

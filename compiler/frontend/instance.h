@@ -31,6 +31,7 @@ struct Expansion {
   std::int64_t parameter_elements = 0;                        // in total
   std::map<std::string, std::string> other_names;             // ir::Graph's
   Budget budget;
+  std::vector<Observation>* observed = nullptr;  // GraphRequest's
 };
 
 // Throws Failure if the stack is nearly full; the expansion then accepts no more calls.
@@ -98,7 +99,7 @@ class Instance {
 
   // Evaluates f once, and caches its meaning or failure. `key`: "equation p".
   Meaning once(const std::string& key, const Location& at, const std::function<Meaning()>& f);
-  Meaning evaluate(const ir::Expression& e, Scope& scope);
+  Meaning evaluate(const ir::Expression& e, Scope& scope);  // and records it for Expansion::observed
   Meaning evaluate(const ir::Expression& e, const std::string& stem, std::optional<int> index = {});
   std::shared_ptr<const GraphValue> graph_value(const ir::Expression& e, std::optional<int> index = {});
   // The args by name; each is a graph if the callee imports that name.
@@ -111,6 +112,7 @@ class Instance {
   [[noreturn]] void unknown_arg(const Definition& callee, const std::string& name, const Location& where) const;
 
  private:
+  Meaning evaluate_now(const ir::Expression& e, Scope& scope);
   const Thunk* given_arg(const std::string& name) const;
   Meaning import_value(const ImportDef& import);
   void prepare(const Definition::Read& what);

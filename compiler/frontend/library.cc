@@ -13,7 +13,7 @@ constexpr std::size_t kMostFiles = 1000;
 void imports_of(const Definition& d, std::vector<const ir::Expression*>& out) {
   const auto graphs = [&](const ir::Expression& e, auto& self) -> void {
     if (e.kind == ir::Expression::Kind::kGraph) out.push_back(&e);
-    for (const auto& [name, value] : e.keywords) self(value, self);
+    for (const auto& [name, value, name_at] : e.keywords) self(value, self);
   };
   for (const ImportDef& i : d.imports) graphs(i.value, graphs);
   for (const InstanceDef& i : d.instances) {

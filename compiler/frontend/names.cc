@@ -47,7 +47,7 @@ void find_reads(const Definition& d, const Expression& e, std::set<Definition::R
   }
   const std::size_t sure = e.kind == Expression::Kind::kChoice ? 1 : e.operands.size();
   for (std::size_t i = 0; i < sure; ++i) find_reads(d, e.operands[i], reads);
-  for (const auto& [name, value] : e.keywords) find_reads(d, value, reads);
+  for (const auto& [name, value, name_at] : e.keywords) find_reads(d, value, reads);
 }
 
 // Calls in a chain at least this long are evaluated in order, first to last.
@@ -237,7 +237,7 @@ class Checker {
   }
 
   void keywords(const Expression& e) {
-    for (const auto& [name, value] : e.keywords) expression(value);
+    for (const auto& [name, value, name_at] : e.keywords) expression(value);
     for (const Expression& o : e.operands)
       error("E0202 no-binding", o.at, "a graph's args are given by name", "write name = expression");
   }
@@ -250,7 +250,7 @@ class Checker {
       default: break;
     }
     for (const Expression& o : e.operands) expression(o);
-    for (const auto& [key, value] : e.keywords) expression(value);
+    for (const auto& [key, value, key_at] : e.keywords) expression(value);
     for (const ir::Subscript& s : e.subscripts) {
       if (s.begin) expression(*s.begin);
       if (s.end) expression(*s.end);

@@ -15,6 +15,12 @@ namespace graphrun {
 // the path of the file that it means. Both are paths in a model's folder; a path that is not listed means itself.
 using PathMeanings = std::map<std::string, std::map<std::string, std::string>>;
 
+// What an expression of a file means where it is evaluated: "FLOAT[time, batch, 300]", "the number 3".
+struct Observation {
+  Location at;
+  std::string meaning;
+};
+
 // A graph named in a job or on a command line: a file and the values of its args.
 struct GraphRequest {
   std::string path;          // a file, as named on the command line or by a job
@@ -32,6 +38,9 @@ struct GraphRequest {
   };
   std::vector<Setting> bindings;
   bool training = true;  // false in inference: removes dropout and label smoothing
+  // Receives the meaning of every expression that is evaluated, of the first kMostObservations; may be null. For editors.
+  std::vector<Observation>* observed = nullptr;
+  static constexpr std::size_t kMostObservations = 200'000;
 };
 
 // A file that a graph was made from: the graph's own file, or one that it imports directly or indirectly.

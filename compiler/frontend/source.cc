@@ -13,6 +13,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -252,7 +253,7 @@ class Walker {
     places.at = at;
     while (!done() && !is("}") && !is(">")) {
       if (is(";") || is(",")) {
-        tokens_.Next();
+        advance();
         continue;
       }
       field(places);
@@ -263,7 +264,12 @@ class Walker {
  private:
   bool done() { return tokens_.current().type == Tokenizer::TYPE_END; }
   bool is(const char* text) { return tokens_.current().text == text && tokens_.current().type == Tokenizer::TYPE_SYMBOL; }
-  std::size_t offset() { return bare_.empty() ? 0 : columns_.offset(tokens_.current().line, tokens_.current().column); }
+  std::size_t begin_of_token() { return columns_.offset(tokens_.current().line, tokens_.current().column); }
+  std::size_t offset() { return bare_.empty() ? 0 : begin_of_token(); }
+  void advance() {
+    end_ = begin_of_token() + tokens_.current().text.size();
+    tokens_.Next();
+  }
   Location here() {
     Location l;
     const Tokenizer::Token& t = tokens_.current();
@@ -277,43 +283,58 @@ class Walker {
   void field(Places& places) {
     const std::string name = tokens_.current().text;
     const Location at = here();
+    Places::Written written;
+    written.name = name;
+    written.begin = begin_of_token();
+    const auto values = places.fields.find(name);
+    written.first = values == places.fields.end() ? 0 : values->second.size();
     places.names[name].push_back(at);
-    tokens_.Next();
-    if (is(":")) tokens_.Next();
-    if (!is("[")) return value(places, name, at);
-    tokens_.Next();
-    while (!done() && !is("]")) {
-      if (is(",")) {
-        tokens_.Next();
-      } else {
-        value(places, name, at);
+    advance();
+    if (is(":")) advance();
+    written.list = is("[");
+    if (written.list) {
+      advance();
+      while (!done() && !is("]")) {
+        if (is(",")) {
+          advance();
+        } else {
+          value(places, name, at);
+        }
       }
+      advance();
+    } else {
+      value(places, name, at);
     }
-    tokens_.Next();
+    written.end = end_;
+    const auto found = places.fields.find(name);
+    written.count = (found == places.fields.end() ? 0 : found->second.size()) - written.first;
+    places.written.push_back(std::move(written));
   }
 
   void value(Places& places, const std::string& name, const Location& field_at) {
     Places::FieldValue v;
     v.at = here();
+    v.begin = begin_of_token();
     if (is("{") || is("<")) {
-      tokens_.Next();
+      advance();
       v.message = std::make_unique<Places>(message(field_at));
-      tokens_.Next();
+      advance();
     } else if (is_text()) {
       // Adjacent string literals are concatenated.
       v.text.file = file_;
       while (is_text()) {
         if (tokens_.current().type == Tokenizer::TYPE_STRING) {
           literal(v.text);
-          tokens_.Next();
+          advance();
         } else {
           without_quotes(v.text);
         }
       }
     } else {
-      if (is("-")) tokens_.Next();
-      tokens_.Next();
+      if (is("-")) advance();
+      advance();
     }
+    v.end = end_;
     places.fields[name].push_back(std::move(v));
   }
 
@@ -324,7 +345,7 @@ class Walker {
     const std::size_t begin = offset(), length = bare_.at(begin);
     out.pieces.push_back({out.text.size(), at.line, at.column});
     out.text += columns_.text().substr(begin, length);
-    while (!done() && offset() < begin + length) tokens_.Next();
+    while (!done() && offset() < begin + length) advance();
   }
 
   // Decodes one literal; every escape starts a new piece.
@@ -371,6 +392,7 @@ class Walker {
   const std::string* file_;
   const Columns& columns_;
   const BareTexts& bare_;
+  std::size_t end_ = 0;  // the offset of the end of the last token
 };
 
 }  // namespace
@@ -502,7 +524,29 @@ Places parse_source(std::string_view text, const std::string* file, pb::Message*
   return Walker(text, file, columns, quoted.bare()).message(begin);
 }
 
+namespace {
+
+std::map<std::string, std::string>& unsaved_sources() {
+  static std::map<std::string, std::string> texts;
+  return texts;
+}
+
+// The unsaved text of that path; null if there is none.
+const std::string* unsaved_source(const std::string& path) {
+  if (unsaved_sources().empty()) return nullptr;
+  std::error_code error;
+  const auto found = unsaved_sources().find(std::filesystem::weakly_canonical(path, error).string());
+  return error || found == unsaved_sources().end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+void set_unsaved_sources(std::map<std::string, std::string> texts) { unsaved_sources() = std::move(texts); }
+
+bool is_source_there(const std::string& path) { return unsaved_source(path) != nullptr || is_file_there(path); }
+
 std::string read_source(const std::string& path) {
+  if (const std::string* text = unsaved_source(path)) return *text;
   const auto fail = [&](const std::string& why) {
     std::vector<std::string> notes;
     if (is_there(path + ".pbtxt")) notes.push_back("help: did you mean '" + path + ".pbtxt'?");

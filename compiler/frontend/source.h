@@ -23,10 +23,19 @@ struct Places {
     Location at;                      // of the value
     ir::SourceText text;              // for a string: its characters with their locations
     std::unique_ptr<Places> message;  // for a message
+    std::size_t begin = 0, end = 0;   // its offsets in the file, with its quotes or braces
+  };
+  // A field as the file has it.
+  struct Written {
+    std::string name;
+    std::size_t begin = 0, end = 0;    // from the field's name to the end of its last value
+    std::size_t first = 0, count = 0;  // which values of `fields` it has
+    bool list = false;                 // [value, …]
   };
   Location at;  // of the message: its field's name, or the start of the file
   std::map<std::string, std::vector<FieldValue>, std::less<>> fields;  // by field name, in the order of the values
   std::map<std::string, std::vector<Location>, std::less<>> names;     // the locations of the field names
+  std::vector<Written> written;                                        // in the order of the file
 
   bool has(std::string_view field) const { return fields.find(field) != fields.end(); }
   // The text of a string field with locations; an empty text at the message's location if the field is absent.
@@ -55,6 +64,13 @@ std::size_t end_of_aside(std::string_view text, std::size_t begin);
 // Reads a file of at most kLargestSource bytes. Throws UserError with the path and the system's reason: (kInvalidGraph) E0501;
 // (kNoRoom) E0503.
 std::string read_source(const std::string& path);
+
+// Replaces what read_source reads, until the next call: the texts by the files' paths with links resolved. For an editor's
+// unsaved changes. Not while another thread reads sources.
+void set_unsaved_sources(std::map<std::string, std::string> texts);
+
+// Whether there is a file with that path, or an unsaved text. Throws like is_file_there.
+bool is_source_there(const std::string& path);
 
 // The message type that a file declares in a "# proto-message: graphrun.Job" line: "graphrun.Job"; else "".
 std::string declared_message(std::string_view text);

@@ -51,7 +51,7 @@ Operand evaluate(Builder& b, const Expression& e, const Names& names) {
       for (const Expression& o : e.operands) operands.push_back(evaluate(b, o, names));
       if (const auto folded = fold(e.text, operands)) return Number{Number::Kind::kFloat, *folded};
       NamedOperands named;
-      for (const auto& [name, value] : e.keywords) named.emplace_back(name, evaluate(b, value, names));
+      for (const auto& [name, value, name_at] : e.keywords) named.emplace_back(name, evaluate(b, value, names));
       return apply(b, OpRegistry::instance().get(e.text), operands, named).at(0);
     }
     default: throw InternalError("equation: only ops, names and numbers may stand in one");

@@ -7,27 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/ir/tokens/tokens.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::ir {
-
-// A text and the location of each of its characters in a file. A string in a .pbtxt may consist of several literals and contain
-// escapes; each piece maps a run of characters to one line.
-struct SourceText {
-  struct Piece {
-    std::size_t offset;  // offset in `text` of its first character
-    int line, column;    // of that character
-  };
-  std::string text;
-  const std::string* file = nullptr;
-  std::vector<Piece> pieces;  // by offset; empty: unknown location
-  const Location* via = nullptr;
-
-  SourceText() = default;
-  explicit SourceText(std::string text) : text(std::move(text)) {}
-  Location at(std::size_t offset, std::size_t length = 1) const;
-  SourceText part(std::size_t begin, std::size_t end) const;  // [begin, end)
-};
 
 struct Keyword;
 struct Subscript;
@@ -63,6 +46,7 @@ struct Expression {
 struct Keyword {
   std::string name;
   Expression value;
+  Location at = {};  // of the name
 };
 
 // x[i] or x[i:j]; either end may be open.
@@ -103,7 +87,7 @@ template <class F>
 void for_each_name(const Expression& e, const F& visit) {
   if (e.kind == Expression::Kind::kName) visit(e);
   for (const Expression& o : e.operands) for_each_name(o, visit);
-  for (const auto& [name, value] : e.keywords) for_each_name(value, visit);
+  for (const auto& [name, value, name_at] : e.keywords) for_each_name(value, visit);
   for (const Subscript& s : e.subscripts) {
     if (s.begin) for_each_name(*s.begin, visit);
     if (s.end) for_each_name(*s.end, visit);

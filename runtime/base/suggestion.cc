@@ -13,4 +13,18 @@ std::string suggestion(const std::vector<std::string>& names, std::size_t most) 
   return text.empty() ? text : text + "?";
 }
 
+std::vector<std::string> suggested_names(const std::string& text) {
+  constexpr std::size_t kNone = std::string::npos;
+  std::vector<std::string> names;
+  std::size_t i = text.find("did you mean '");
+  while (i != kNone && (i = text.find('\'', i)) != kNone) {
+    const std::size_t end = text.find('\'', i + 1);
+    if (end == kNone) break;
+    names.push_back(text.substr(i + 1, end - i - 1));
+    if (end + 1 >= text.size() || text[end + 1] == '?') break;
+    i = end + 1;
+  }
+  return names;
+}
+
 }  // namespace graphrun

@@ -130,7 +130,9 @@ void expect_exists(const std::string& page, int line, std::string word) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.' || c == '/' || c == '-'; };
   if (!std::all_of(word.begin(), word.end(), plain)) return;  // a pattern, `graphs/*.proto`
   while (word.ends_with(".") || word.ends_with("/")) word.pop_back();
-  EXPECT_TRUE(fs::exists(kRoot / word)) << page << ":" << line << ": there is no " << word;
+  // The page of a project is about that project's folder.
+  const fs::path root = page.starts_with("tools/new/") ? kRoot / fs::path(page).parent_path() : kRoot;
+  EXPECT_TRUE(fs::exists(root / word)) << page << ":" << line << ": there is no " << word;
 }
 
 TEST(Documentation, PathsAndLinksExist) {

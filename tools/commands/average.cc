@@ -57,6 +57,7 @@ ExitCode run_average(const Arguments& arguments) {
       "Writes a model whose parameters are the mean of those of several models of one network with the same vocabularies:\n"
       "of runs that began from the same parameters, or of copies of one run's folder at several times. The job's\n"
       "train { average { … } } does the same with one run's validations.";
+  line.examples = {"graphrun average runs/1 runs/2 runs/3 --out mean"};
   line.words = {{"MODEL", true, true}};
   line.groups.push_back(group);
   const std::optional<po::variables_map> options = parse(line, arguments);

@@ -17,6 +17,8 @@ ExitCode run_check(const Arguments& arguments) {
       "the text first, then of names, then of types and shapes; an equation that reads a wrong value is checked once that\n"
       "value is right. If there is none, prints a summary.\n"
       "For a job that trains, it also reads the data, the word vectors and the models that initialize parameters.";
+  line.examples = {"graphrun check graphs/cells/atr.pbtxt --set input=3 --set hidden=4",
+                   "graphrun check graphs/jobs/segment_quick.pbtxt"};
   line.words = {{"FILE"}};
   line.groups.push_back(set_option());
   const std::optional<po::variables_map> options = parse(line, arguments);

@@ -39,6 +39,8 @@ void print_help(const CommandLine& line) {
   text << "usage: " << line.usage << "\n\n" << line.about << "\n";
   for (const po::options_description& group : line.groups) text << "\n" << group;
   text << "\n" << general_options();
+  if (!line.examples.empty()) text << "\nexamples:\n";
+  for (const std::string& example : line.examples) text << "  " << example << "\n";
   fmt::print("{}", text.str());
 }
 

@@ -28,6 +28,7 @@ struct CommandLine {
   std::string usage;  // "graphrun train JOB --out DIR [option ...]"
   std::string about;
   std::vector<Word> words;
+  std::vector<std::string> examples = {};  // command lines, shown last
   std::vector<po::options_description> groups;
 };
 

@@ -10,6 +10,7 @@ namespace graphrun {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
+      {"new", "makes a small project to begin with", run_new},
       {"train", "trains the network of a job", run_train},
       {"infer", "runs a trained model on lines of text", run_infer},
       {"evaluate", "prints a trained model's reports on data", run_evaluate},
@@ -19,6 +20,8 @@ const std::vector<Command>& commands() {
       {"plot", "draws the curves of training runs", run_plot},
       {"average", "averages several trained models", run_average},
       {"check", "reports mistakes in a graph or a job, with line and column", run_check},
+      {"format", "formats graphs and jobs", run_format},
+      {"lsp", "serves editors: mistakes, completion, types, renaming", run_lsp},
       {"data", "shows a batch of a job's data as the graph receives it", run_data},
       {"gradcheck", "compares derived gradients with finite differences", run_gradcheck},
       {"help", "explains commands, operators, topics, fields of jobs and messages", run_help},

@@ -52,6 +52,7 @@ ExitCode run_data(const Arguments& arguments) {
   line.about =
       "Reads the data of a job and prints its counts and one batch as the graph receives it: each feed with its type and\n"
       "sizes, the entries with their numbers, · for padding. Trains and writes nothing.";
+  line.examples = {"graphrun data graphs/jobs/segment_quick.pbtxt", "graphrun data job.pbtxt --split valid --batch 2 --rows 0"};
   line.words = {{"JOB"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

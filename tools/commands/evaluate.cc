@@ -28,6 +28,7 @@ ExitCode evaluate_together(const Arguments& arguments, Communicator* together) {
       "Prints the job's reports of a trained model on data. MODEL is a folder that graphrun train wrote, or a\n"
       "job whose infer block loads several such folders, an ensemble.\n"
       "Under mpirun or srun, the processes share the batches; the reports have the same bits as with one process.";
+  line.examples = {"graphrun evaluate run", "graphrun evaluate run --data other.txt"};
   line.words = {{"MODEL"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

@@ -62,6 +62,7 @@ ExitCode run_gradcheck(const Arguments& arguments) {
       "state with finite differences. A parameter is drawn around the constant that the graph declares for it, if any.\n"
       "The exit code is 1 if a gradient differs, if one is ill-conditioned (its differences are dominated by rounding or\n"
       "curvature), or if all gradients are zero.";
+  line.examples = {"graphrun gradcheck graphs/cells/atr.pbtxt --set input=3 --set hidden=4"};
   line.words = {{"GRAPH"}};
   line.groups.push_back(set_option());
   line.groups.push_back(checking);

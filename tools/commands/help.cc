@@ -88,6 +88,7 @@ ExitCode run_help(const Arguments& arguments) {
       "topics:\n";
   for (const Topic& topic : topics()) line.about += fmt::format("  {:<10}  {}\n", topic.name, topic.summary);
   line.about.pop_back();
+  line.examples = {"graphrun help train", "graphrun help softmax", "graphrun help train.updates", "graphrun help E0306"};
   line.words = {{"NAME", false}, {"PATH", false}};
   line.groups.emplace_back("pages", 100);
   line.groups.back().add_options()("gradients", "the derivative rule of every operator, one per line");

@@ -75,6 +75,7 @@ ExitCode infer_together(const Arguments& arguments, Communicator* together) {
       "of a generating language model are prompts, which it continues; an empty line is an empty prompt.\n"
       "MODEL is a folder that graphrun train wrote, or a job whose infer block loads several such folders, an ensemble.\n"
       "Under mpirun or srun, the processes share the lines of FILE, and process 0 writes.";
+  line.examples = {"echo 'the old cat' | graphrun infer run", "graphrun infer run lines.txt --weights int8 > answers.txt"};
   line.words = {{"MODEL"}, {"FILE", false}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

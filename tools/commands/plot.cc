@@ -34,6 +34,7 @@ ExitCode run_plot(const Arguments& arguments) {
       "Draws the curves of training runs, several in one picture: loss, gradient norm, learning rate, and each report on the\n"
       "validation data. MODEL is a folder to which graphrun train wrote or is writing, or a folder of such folders, as with\n"
       "--seeds.";
+  line.examples = {"graphrun plot run -o curves.svg", "graphrun plot runs/lstm runs/atr -o both.svg"};
   line.words = {{"MODEL", false, true}};
   line.groups.push_back(group);
   const std::optional<po::variables_map> options = parse(line, arguments);

@@ -163,6 +163,7 @@ ExitCode run_run(const Arguments& arguments) {
       "Runs a graph once on given numbers, as in inference, and writes the results as a JSON object. Sizes follow from the\n"
       "feeds; states begin as zeros. GRAPH may be a model's folder too: its graph, with its parameters. FLOAT results are\n"
       "float32; \"inf\", \"-inf\" and null represent numbers that are not finite.";
+  line.examples = {"graphrun run janet.pbtxt --set input=3 --set hidden=2 --feed \"x=[[1, 0, 0.5]]\""};
   line.words = {{"GRAPH"}};
   line.groups.push_back(run_options());
   line.groups.push_back(set_option());

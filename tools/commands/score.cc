@@ -224,6 +224,8 @@ ExitCode run_score(const Arguments& arguments) {
       "three are percentages over the whole set. For aer and saer, OUTPUT contains alignments: links as Moses writes them\n"
       "(0-0 1-2) or weights as Marian does (0.9,0.1 0.2,0.8, by target word). REFERENCE contains sure and possible links\n"
       "(1-1 2p3).";
+  line.examples = {"graphrun score output.txt reference.txt --metric bleu",
+                   "graphrun score output.txt first.txt second.txt --metric chrf"};
   line.words = {{"OUTPUT"}, {"REFERENCE", true, true}};
   line.groups.push_back(score_options());
   const std::optional<po::variables_map> options = parse(line, arguments);

@@ -27,6 +27,7 @@ ExitCode run_shortlist(const Arguments& arguments) {
       "Makes the table by which generation searches only the words that a line can need: generate { shortlist { table: … } }.\n"
       "The model reads translations that are given, and its attention (align) says which words belong together. Lines of the\n"
       "table are \"target source probability\". MODEL is as for graphrun infer.";
+  line.examples = {"graphrun shortlist run -o table.gz"};
   line.words = {{"MODEL"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

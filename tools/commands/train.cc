@@ -82,6 +82,9 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
       "Signals within two seconds of the first count as one. A later signal ends the run at once, but during a save it is\n"
       "only reported, and the next one ends the run. --resume then continues from the last checkpoint, or starts again if\n"
       "there is none.";
+  line.examples = {"graphrun train graphs/jobs/segment_quick.pbtxt --out build/segmenter",
+                   "graphrun train job.pbtxt --set train.epochs=3 --set cell=cells/lstm.pbtxt --out run --resume",
+                   "graphrun train job.pbtxt --try 50"};
   line.words = {{"JOB"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());

@@ -18,8 +18,6 @@
 namespace graphrun {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
 constexpr const char* kBadNumbers = "E0655 bad-numbers";
 constexpr std::size_t kMostAxes = 16;
@@ -38,7 +36,9 @@ std::string shortened(const std::string& text) {
   return std::string(begin) + (begin.size() < text.size() ? "…" : "");
 }
 
-std::string shown(const Json& value) { return shortened(value.dump(-1, ' ', false, Json::error_handler_t::replace)); }
+std::string shown(const nlohmann::json& value) {
+  return shortened(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
 
 // "[1, 0]" of the indices so far.
 std::string place_of(const std::vector<std::size_t>& place) { return fmt::format("[{}]", fmt::join(place, ", ")); }
@@ -48,8 +48,8 @@ class Filling {
  public:
   Filling(const GivenFeed& given, const FeedSpec& spec) : given_(given), spec_(spec) {}
 
-  Tensor tensor(const Json& json) {
-    for (const Json* level = &json; level->is_array(); level = &level->front()) {
+  Tensor tensor(const nlohmann::json& json) {
+    for (const nlohmann::json* level = &json; level->is_array(); level = &level->front()) {
       sizes_.push_back(static_cast<std::int64_t>(level->size()));
       if (level->empty()) break;
       if (sizes_.size() > kMostAxes) bad(given_, {}, fmt::format("lists nest deeper than {}", kMostAxes));
@@ -63,7 +63,7 @@ class Filling {
 
  private:
   // Checks the shape before allocating memory, because the first rows do not determine the number of elements.
-  void check(const Json& json, std::size_t depth) {
+  void check(const nlohmann::json& json, std::size_t depth) {
     if (depth == sizes_.size()) return;
     if (!json.is_array()) {
       bad(given_, {}, fmt::format("found {} at {}, where other rows have a list", shown(json), place_of(place_)));
@@ -74,17 +74,17 @@ class Filling {
                       counted(static_cast<std::int64_t>(json.size()), "element"), sizes_[depth]),
           "rows of one tensor have equally many numbers; padding is given as numbers, with lengths");
     }
-    each(json, [&](const Json& part) { check(part, depth + 1); });
+    each(json, [&](const nlohmann::json& part) { check(part, depth + 1); });
   }
 
-  void fill(const Json& json, std::size_t depth, Tensor& tensor) {
-    if (depth < sizes_.size()) return each(json, [&](const Json& part) { fill(part, depth + 1, tensor); });
+  void fill(const nlohmann::json& json, std::size_t depth, Tensor& tensor) {
+    if (depth < sizes_.size()) return each(json, [&](const nlohmann::json& part) { fill(part, depth + 1, tensor); });
     element(json, tensor);
     ++next_;
   }
 
   template <class Visit>
-  void each(const Json& list, const Visit& visit) {
+  void each(const nlohmann::json& list, const Visit& visit) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       place_.push_back(i);
       visit(list[i]);
@@ -92,7 +92,7 @@ class Filling {
     }
   }
 
-  void element(const Json& json, Tensor& tensor) {
+  void element(const nlohmann::json& json, Tensor& tensor) {
     const auto refuse = [&](const char* expected) {
       bad(given_, {}, fmt::format("{} at {} is not {}", shown(json), place_of(place_), expected));
     };
@@ -135,7 +135,7 @@ class Filling {
   std::int64_t next_ = 0;
 };
 
-Json parse_json(const GivenFeed& given, const std::string& text) {
+nlohmann::json parse_json(const GivenFeed& given, const std::string& text) {
   const auto place = [&](std::size_t at) {
     Location where;
     if (given.file.empty()) return where;
@@ -146,12 +146,12 @@ Json parse_json(const GivenFeed& given, const std::string& text) {
     return where;
   };
   try {
-    return Json::parse(text);
-  } catch (const Json::out_of_range& error) {  // "… parsing '1e400'"
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::out_of_range& error) {  // "… parsing '1e400'"
     const std::size_t at = std::min(find_number(text, error.what()), text.size());
     const std::string number = text.substr(at, std::min(text.find_first_not_of("0123456789+-.eE", at), text.size()) - at);
     bad(given, place(at), fmt::format("{} is beyond double, which ends at 1.8e308", number));
-  } catch (const Json::parse_error& error) {
+  } catch (const nlohmann::json::parse_error& error) {
     const std::size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, text.size());
     const Location where = place(at);
     const std::string found = at >= text.size() ? "the end" : fmt::format("'{}'", text.substr(at, 1));
@@ -163,7 +163,7 @@ Json parse_json(const GivenFeed& given, const std::string& text) {
 }
 
 // The requested member of an object; any other value unchanged.
-Json member_of(const GivenFeed& given, Json json) {
+nlohmann::json member_of(const GivenFeed& given, nlohmann::json json) {
   if (!json.is_object()) {
     if (!given.member.empty()) bad(given, {}, fmt::format("the file holds no object, so there is no '{}' in it", given.member));
     return json;
@@ -176,13 +176,13 @@ Json member_of(const GivenFeed& given, Json json) {
 }
 
 // Parses rows of numbers, with blank lines between matrices, into nested lists of the given rank.
-Json parse_rows(const GivenFeed& given, const std::string& text, std::size_t rank) {
-  Json matrices = Json::array({Json::array()});
+nlohmann::json parse_rows(const GivenFeed& given, const std::string& text, std::size_t rank) {
+  nlohmann::json matrices = nlohmann::json::array({nlohmann::json::array()});
   int line = 1;
   for (std::size_t begin = 0; begin < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view row(text.data() + begin, end - begin);
-    Json numbers = Json::array();
+    nlohmann::json numbers = nlohmann::json::array();
     for (std::size_t at = 0; at < row.size();) {
       const std::size_t from = row.find_first_not_of(" \t\r", at);
       if (from == std::string_view::npos) break;
@@ -197,27 +197,27 @@ Json parse_rows(const GivenFeed& given, const std::string& text, std::size_t ran
       if (std::isfinite(value)) {
         numbers.push_back(value);
       } else {
-        numbers.push_back(std::isnan(value) ? Json() : Json(value > 0 ? "inf" : "-inf"));
+        numbers.push_back(std::isnan(value) ? nlohmann::json() : nlohmann::json(value > 0 ? "inf" : "-inf"));
       }
     }
     if (!numbers.empty()) {
       matrices.back().push_back(std::move(numbers));
     } else if (!matrices.back().empty()) {
-      matrices.push_back(Json::array());
+      matrices.push_back(nlohmann::json::array());
     }
     begin = end + 1;
   }
   if (matrices.back().empty() && matrices.size() > 1) matrices.erase(matrices.size() - 1);
   if (rank >= 3 || matrices.size() > 1) return matrices;
-  Json rows = std::move(matrices[0]);
+  nlohmann::json rows = std::move(matrices[0]);
   if (rank == 2) return rows;
   if (rows.size() == 1) {
-    Json row = std::move(rows[0]);
-    return rank == 0 && row.size() == 1 ? Json(row[0]) : row;
+    nlohmann::json row = std::move(rows[0]);
+    return rank == 0 && row.size() == 1 ? nlohmann::json(row[0]) : row;
   }
   // A column of numbers.
-  Json column = Json::array();
-  for (const Json& row : rows) {
+  nlohmann::json column = nlohmann::json::array();
+  for (const nlohmann::json& row : rows) {
     if (row.size() != 1) return rows;
     column.push_back(row[0]);
   }

@@ -56,7 +56,8 @@ class Comments {
       above_ = comment.empty() ? "" : above_ + (above_.empty() ? "" : " ") + comment;
       return;
     }
-    static const std::regex kOpens("^(package|message|enum|oneof) (\\w+)[ ;{]*"), kNamed("^(?:[\\w.]+ )*(\\w+) = \\d+;");
+    static const std::regex kOpens("^(package|message|enum|oneof) (\\w+)[ ;{]*"),
+        kNamed("^(?:[\\w.]+ )*(\\w+) = \\d+(?: \\[[^\\]]*\\])?;");
     for (std::smatch m; !code.empty(); code = trimmed(code)) {
       if (std::regex_search(code, m, kOpens)) {
         if (m[1] == "package") {
@@ -195,6 +196,15 @@ std::vector<std::string> job_field_names() {
 }
 
 bool is_part_of_job(const std::string& name) { return Job::descriptor()->FindFieldByName(name) != nullptr; }
+
+std::string schema_comment(const std::string& full_name) {
+  const auto read = [](const char* name) {
+    return Comments(read_file(frontend::installed_graphs() + "/" + name, kLargestSchema));
+  };
+  static const Comments graph = read("graph.proto"), job = read("job.proto");
+  const std::string of_graph = graph.of(full_name);
+  return of_graph.empty() ? job.of(full_name) : of_graph;
+}
 
 std::string job_fields(const std::string& path) {
   const Descriptor* job = Job::descriptor();

@@ -21,6 +21,10 @@ std::string topic_text(const std::string& name);
 // no job has.
 std::string job_fields(const std::string& path);
 
+// The schema's comment about a field, a message or an enum value, by its full name in graph.proto or job.proto:
+// "graphrun.Scan.lengths"; "" if there is none.
+std::string schema_comment(const std::string& full_name);
+
 struct JobField {
   std::string path;  // "train.optimizer.adam"; of a message that may be repeated without a name, "data.field.column"
   bool is_message = false;

@@ -98,7 +98,7 @@ class JobChecker {
       }
     }
     for (const ir::Expression& operand : e.operands) check_vocabularies(operand);
-    for (const auto& [name, value] : e.keywords) check_vocabularies(value);
+    for (const auto& [name, value, name_at] : e.keywords) check_vocabularies(value);
   }
 
   void check_report() {

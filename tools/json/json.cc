@@ -46,6 +46,9 @@ std::string json_text(const nlohmann::ordered_json& value, int indent) { return 
 std::string json_text_of_bytes(const nlohmann::ordered_json& value) {
   return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
+std::string json_text_of_bytes(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 nlohmann::ordered_json number_json(double x) {
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";

@@ -28,6 +28,7 @@ std::string json_text(const nlohmann::json& value, int indent = -1);
 std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
 // The value on one line, with U+FFFD for bytes that are not UTF-8.
 std::string json_text_of_bytes(const nlohmann::ordered_json& value);
+std::string json_text_of_bytes(const nlohmann::json& value);
 
 // A number, where infinities become "inf" and "-inf", and NaN becomes null.
 nlohmann::ordered_json number_json(double x);

@@ -39,7 +39,7 @@ class Names {
                            {"help: write slice(x, axis=0, begin=i, end=j) for x[i:j]"}});
     }
     for (const ir::Expression& operand : e.operands) check(operand);
-    for (const auto& [name, value] : e.keywords) check(value);
+    for (const auto& [name, value, name_at] : e.keywords) check(value);
   }
 
   // The values of the names in the expression.

@@ -230,6 +230,14 @@ Network build_network(LoadedJob job, std::vector<Diagnostic>& problems, std::opt
   return network;
 }
 
+Network build_network(LoadedJob job, Vocabularies vocabularies, std::vector<Diagnostic>& problems) {
+  Network network;
+  network.job = std::move(job);
+  network.vocabularies = std::move(vocabularies);
+  bind(network, problems);
+  return network;
+}
+
 Network build_network(LoadedJob job, std::optional<ReadExamples>* training) {
   std::vector<Diagnostic> problems;
   Network network = build_network(std::move(job), problems, training);

@@ -42,6 +42,8 @@ struct Network {
 Network build_network(LoadedJob job, std::optional<ReadExamples>* training = nullptr);
 // The same for a job that may have mistakes (read_job) but has_graph; mistakes in reports are added to `problems`.
 Network build_network(LoadedJob job, std::vector<Diagnostic>& problems, std::optional<ReadExamples>* training = nullptr);
+// The same with given vocabularies: reads no data.
+Network build_network(LoadedJob job, Vocabularies vocabularies, std::vector<Diagnostic>& problems);
 // Reads a model's folder, without its parameters; `settings`: --set for its job. Throws UserError (kBadData): E0663 no-model,
 // E0664 newer-model, E0665 damaged-model.
 Network read_network(const ModelLayout& layout, const std::vector<std::string>& settings = {});

@@ -138,7 +138,7 @@ class Formula : public Measure {
     if (e.operands.size() != 1) report_error(e.at, fmt::format("{} takes one value, {} are given", e.text, e.operands.size()));
     g.value = inner(e.operands[0], g);
     if (g.names.empty()) report_error(e.at, fmt::format("{} of no output or feed", e.text));
-    for (const auto& [key, value] : e.keywords) {
+    for (const auto& [key, value, key_at] : e.keywords) {
       if (key != "lengths" || value.kind != Kind::kName) {
         report_error(value.at, fmt::format("{} has no '{}'; expected lengths=NAME", e.text, key));
       }

@@ -29,7 +29,7 @@ class TagMeasure : public NamedMeasure {
       report_error(e.at, fmt::format("{0} takes two names: {0}(gold, predicted, lengths=lengths)", e.text));
     }
     for (const ir::Expression& operand : e.operands) names_.push_back({operand.dotted(), operand.at});
-    for (const auto& [key, value] : e.keywords) {
+    for (const auto& [key, value, key_at] : e.keywords) {
       const bool known = key == "lengths" || std::find(further.begin(), further.end(), key) != further.end();
       if (!known || value.kind != ir::Expression::Kind::kName) {
         report_error(value.at, fmt::format("{} has no '{}'; expected lengths=NAME", e.text, key));

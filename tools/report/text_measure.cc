@@ -36,7 +36,7 @@ class MeasureSettings {
   }
   // Throws for settings that were not used.
   void finish() const {
-    for (const auto& [name, value] : e_.keywords) {
+    for (const auto& [name, value, name_at] : e_.keywords) {
       if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
         report_error(value.at, fmt::format("{} has no '{}'", e_.text, name), did_you_mean(name, known_));
       }
@@ -46,7 +46,7 @@ class MeasureSettings {
  private:
   const ir::Expression* find(const std::string& name) {
     known_.push_back(name);
-    for (const auto& [key, value] : e_.keywords) {
+    for (const auto& [key, value, key_at] : e_.keywords) {
       if (key == name) return &value;
     }
     return nullptr;

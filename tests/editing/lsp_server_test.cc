@@ -1,0 +1,236 @@
+// graphrun lsp beyond single answers: messages that are wrong, cancelled requests, encodings, random edits, and speed.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "tests/draw.h"
+#include "tests/editing/language_client.h"
+#include "tests/folders.h"
+#include "tests/sanitized.h"
+#include "tests/tools/program_fixture.h"
+
+namespace graphrun {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+using tests::LanguageClient;
+
+class LspServer : public ProgramTest {
+ protected:
+  std::string folder() const { return fs::canonical(root_).string(); }
+};
+
+const char* const kCell = R"text(name: "cell"
+input { name: "x" shape: "[batch, 3]" }
+let: "g = tanh(x)"
+doc: "ö𝛼" output: "y = g * x"
+)text";
+
+TEST_F(LspServer, EndsAsTheProtocolSays) {
+  LanguageClient well(folder());
+  EXPECT_EQ(well.request("shutdown", nullptr)["result"], nullptr);
+  EXPECT_EQ(well.request("textDocument/hover", json::object())["error"]["code"], -32600);
+  well.notify("exit", nullptr);
+  EXPECT_EQ(well.wait_for_end(), 0);
+  LanguageClient early(folder());
+  early.notify("exit", nullptr);
+  EXPECT_EQ(early.wait_for_end(), 1);
+  LanguageClient gone(folder());
+  EXPECT_EQ(gone.wait_for_end(), 1);
+}
+
+TEST_F(LspServer, WaitsForInitialize) {
+  LanguageClient client(folder(), {}, false);
+  EXPECT_EQ(client.request("textDocument/hover", json::object())["error"]["code"], -32002);
+  EXPECT_TRUE(client.request("initialize", json::object()).contains("result"));
+}
+
+TEST_F(LspServer, SurvivesMessagesThatAreNone) {
+  LanguageClient client(folder());
+  client.send_bytes("no header\r\n\r\nContent-Length: nine\r\n\r\nContent-Length: 99999999999999\r\n\r\n");
+  client.send_bytes("Content-Length: 9\r\n\r\nno json {");
+  EXPECT_EQ(client.receive()["error"]["code"], -32700);
+  client.send_bytes("Content-Length: 4\r\nContent-Type: text\r\n\r\nnull");
+  EXPECT_EQ(client.receive()["error"]["code"], -32600);
+  client.send({{"jsonrpc", "2.0"}, {"id", 1}, {"result", nullptr}});  // the response to no request
+  client.notify("$/unknown", {{"a", 1}});
+  client.notify("textDocument/didChange",
+                {{"textDocument", {{"uri", "file:///never/opened.pbtxt"}}}, {"contentChanges", json::array()}});
+  client.notify("textDocument/didOpen", 3);
+  client.notify("textDocument/didClose", {{"textDocument", nullptr}});
+  EXPECT_EQ(client.request("workspace/unknown", json::array())["error"]["code"], -32601);
+  EXPECT_EQ(client.request("textDocument/rename", "text")["error"]["code"], -32602);
+  // In pieces, as pipes deliver.
+  const std::string content = R"({"jsonrpc":"2.0","id":77,"method":"nothing"})";
+  const std::string bytes = "Content-Length: " + std::to_string(content.size()) + "\r\n\r\n" + content;
+  for (const char c : bytes) client.send_bytes(std::string(1, c));
+  EXPECT_EQ(client.response_to(77)["error"]["code"], -32601);
+  EXPECT_EQ(client.end(), 0);
+}
+
+TEST_F(LspServer, AnswersCancelledRequestsWithAnError) {
+  LanguageClient client(folder());
+  client.open("cell.pbtxt", kCell);
+  // In one write, so that the cancellation waits behind the request.
+  const auto framed = [](const json& message) {
+    return "Content-Length: " + std::to_string(message.dump().size()) + "\r\n\r\n" + message.dump();
+  };
+  const json hover = {{"jsonrpc", "2.0"}, {"id", 41}, {"method", "textDocument/hover"}, {"params", client.at("cell.pbtxt", 5)}};
+  json other = hover;
+  other["id"] = 42;
+  client.send_bytes(framed(hover) + framed(other) +
+                    framed({{"jsonrpc", "2.0"}, {"method", "$/cancelRequest"}, {"params", {{"id", 42}}}}));
+  EXPECT_TRUE(client.response_to(41).contains("result"));
+  EXPECT_EQ(client.response_to(42)["error"]["code"], -32800);
+  client.notify("$/cancelRequest", {{"id", 43}});
+  EXPECT_EQ(client.end(), 0);
+}
+
+TEST_F(LspServer, CountsColumnsAsAgreed) {
+  for (const auto& [offered, agreed, column] : {std::tuple{std::vector<std::string>{}, "utf-16", 28},
+                                                {std::vector<std::string>{"utf-32", "utf-16"}, "utf-16", 28},
+                                                {std::vector<std::string>{"utf-16", "utf-8"}, "utf-8", 31}}) {
+    LanguageClient client(folder(), offered);
+    EXPECT_EQ(client.capabilities()["positionEncoding"], agreed);
+    const std::string text = kCell;
+    client.open("cell.pbtxt", text);
+    const json found = client.request("textDocument/hover", client.at("cell.pbtxt", text.find("* x") + 2));
+    ASSERT_FALSE(found["result"].is_null());
+    EXPECT_EQ(found["result"]["range"]["start"]["character"], column);
+  }
+}
+
+// A file that the editor has not saved, under a name that is no path.
+TEST_F(LspServer, ServesDocumentsWithoutAFile) {
+  LanguageClient client(folder());
+  client.notify(
+      "textDocument/didOpen",
+      {{"textDocument", {{"uri", "untitled:Untitled-1"}, {"languageId", "graphrun"}, {"version", 3}, {"text", kCell}}}});
+  json published = client.receive();
+  EXPECT_EQ(published["params"]["uri"], "untitled:Untitled-1");
+  EXPECT_EQ(published["params"]["version"], 3);
+  EXPECT_EQ(published["params"]["diagnostics"].size(), 0u) << published;
+}
+
+// The data of a job is read after what needs none, and the answer is that of graphrun check.
+TEST_F(LspServer, ChecksTheDataOfJobsInTheBackground) {
+  write_segmenter();
+  std::string text = read("graphs/jobs/segment.pbtxt");
+  const std::size_t at = text.find("train: \"");
+  text.insert(at + 8, "none/");
+  LanguageClient client(folder());
+  client.open("graphs/jobs/segment.pbtxt", text);
+  EXPECT_EQ(client.diagnostics("graphs/jobs/segment.pbtxt"), json::array());
+  const json message = client.receive();
+  ASSERT_EQ(message["method"], "textDocument/publishDiagnostics");
+  ASSERT_EQ(message["params"]["diagnostics"].size(), 1u);
+  EXPECT_EQ(message["params"]["diagnostics"][0]["code"], "E0501");
+  EXPECT_EQ(client.end(), 0);
+}
+
+// The answers about a text do not depend on the texts before it: another server, which sees only this one, gives the same.
+json answers(LanguageClient& client, const std::string& path, const std::vector<std::size_t>& places) {
+  json all = {client.diagnostics(path), client.request("textDocument/documentSymbol", client.document(path))["result"]};
+  for (const std::size_t offset : places) {
+    for (const char* method : {"textDocument/hover", "textDocument/completion", "textDocument/definition"}) {
+      const json response = client.request(method, client.at(path, offset));
+      EXPECT_TRUE(response.is_object() && response.contains("result")) << method << " " << response;
+      all.push_back(response.is_object() ? response.value("result", json()) : json());
+    }
+  }
+  return all;
+}
+
+TEST_F(LspServer, RandomEditsLeaveNoStaleAnswer) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(root_ / "graphs")) {
+    if (entry.path().extension() == ".pbtxt") files.push_back(fs::relative(entry.path(), root_).string());
+  }
+  std::sort(files.begin(), files.end());
+  ASSERT_GT(files.size(), 50u);
+  files = tests::some_if_sanitized(files, 0, 6);
+  static constexpr const char* kPieces[] = {"\"",
+                                            "{",
+                                            "}",
+                                            "#",
+                                            "\n",
+                                            "x",
+                                            " ",
+                                            "(",
+                                            ")",
+                                            "[",
+                                            "]",
+                                            ",",
+                                            "=",
+                                            ".",
+                                            ":",
+                                            "h @ W",
+                                            "let: \"q = tanh(x)\"\n",
+                                            "arg { name: \"z\" }\n",
+                                            "ü",
+                                            "𝛼",
+                                            "graph {",
+                                            "name: ",
+                                            "softmax(",
+                                            "\\"};
+  LanguageClient typing(folder()), fresh(folder());
+  tests::Draw draw(7);
+  for (const std::string& path : files) {
+    SCOPED_TRACE(path);
+    const std::string original = read(path);
+    typing.open(path, original);
+    for (int round = 0; round < 2; ++round) {
+      for (int k = 0; k < 4; ++k) {
+        const std::string& text = typing.text(path);
+        std::size_t begin = draw.below(text.size() + 1), end = begin;
+        const auto inside = [&](std::size_t i) {
+          return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80;
+        };
+        if (draw.one_in(2)) end = std::min(text.size(), begin + draw.below(12));
+        while (inside(begin)) --begin;
+        while (inside(end)) ++end;
+        typing.edit(path, begin, end, draw.one_in(3) ? "" : draw.any(kPieces));
+        if (draw.one_in(2)) typing.begin_request("textDocument/hover", typing.at(path, begin));
+      }
+      const std::string text = typing.text(path);
+      const std::vector<std::size_t> places = {draw.below(text.size() + 1), draw.below(text.size() + 1)};
+      fresh.open(path, text);
+      const json expected = answers(fresh, path, places), found = answers(typing, path, places);
+      fresh.close(path);
+      ASSERT_EQ(found, expected) << text;
+    }
+    typing.close(path);
+  }
+  EXPECT_EQ(typing.end(), 0);
+  EXPECT_EQ(fresh.end(), 0);
+}
+
+// The time from a keystroke in the translator to its diagnostics: measured, and bounded loosely, because a test machine is
+// busy.
+TEST_F(LspServer, AnswersWhileOneTypes) {
+  LanguageClient client(folder());
+  const std::string path = "graphs/translator.pbtxt";
+  client.open(path, read(path));
+  client.diagnostics(path);
+  std::vector<double> times;
+  const std::size_t at = client.text(path).find("gather(") + 3;
+  for (int k = 0; k < 20; ++k) {
+    const auto begin = std::chrono::steady_clock::now();
+    client.edit(path, at, at + (k % 2), k % 2 == 0 ? "x" : "");
+    client.diagnostics(path);
+    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::sort(times.begin(), times.end());
+  std::cout << "a keystroke in the translator: median " << times[times.size() / 2] << " ms, longest " << times.back()
+            << " ms\n";
+  EXPECT_LT(times[times.size() / 2], 1000);
+}
+
+}  // namespace
+}  // namespace graphrun

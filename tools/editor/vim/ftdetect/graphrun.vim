@@ -1,0 +1,1 @@
+autocmd BufNewFile,BufRead *.pbtxt set filetype=graphrun

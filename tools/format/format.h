@@ -1,0 +1,18 @@
+// Formats graphs and jobs. The line breaks of the file stay, and lines that are too long get more; everything else that changes
+// no value follows from the contents: spaces in and around expressions, indents, columns, comments behind lines. Comments are
+// never lost, and the message that the text means never changes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace graphrun {
+
+inline constexpr std::size_t kFormatColumns = 128;  // of a line, as far as its texts can be split
+
+// The formatted text of a graph or a job; formatting it again changes nothing. `file`: its name in messages. Throws
+// UserError (kInvalidGraph, E01xx) with every mistake for a text that cannot be parsed.
+std::string format_source(std::string_view text, const std::string* file);
+
+}  // namespace graphrun

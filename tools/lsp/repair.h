@@ -1,0 +1,22 @@
+// Makes a text readable that is being edited.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <string_view>
+
+#include "compiler/frontend/source.h"
+
+namespace graphrun::lsp {
+
+struct RepairedText {
+  std::string text;  // the same, except that lines that protobuf cannot read are blank, or have a quote more at their end
+  bool changed = false;
+  Places places;
+};
+
+// Reads as much as possible of a text into `message`. Everything that is read keeps its place.
+RepairedText read_repaired(std::string_view text, const std::string* file, google::protobuf::Message& message);
+
+}  // namespace graphrun::lsp

@@ -1,0 +1,34 @@
+// Positions in a text as editors count them, and offsets.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace graphrun::lsp {
+
+// The unit of columns that client and server have agreed on.
+enum class Encoding { kUtf8, kUtf16 };
+
+struct Position {
+  std::size_t line = 0, character = 0;  // from 0
+  friend auto operator<=>(const Position&, const Position&) = default;
+};
+
+// Lines end with LF, CR LF or CR. Positions behind the end of a line or of the text mean that end.
+class TextPositions {
+ public:
+  explicit TextPositions(std::string_view text);
+  std::size_t offset(const Position& at, Encoding encoding) const;
+  Position position(std::size_t offset, Encoding encoding) const;
+  // The offset of a line and a column in bytes, both counted from 1.
+  std::size_t offset_of_byte(int line, int column) const;
+  std::string_view line(std::size_t number) const;  // without its end
+
+ private:
+  std::size_t line_end(std::size_t line) const;
+  std::string_view text_;
+  std::vector<std::size_t> starts_;
+};
+
+}  // namespace graphrun::lsp

@@ -90,15 +90,21 @@ class Server : public Workspace {
     std::vector<pollfd> from = {{in_, POLLIN, 0}};
     std::vector<std::string> checked;
     for (const auto& [path, check] : checks_) {
-      from.push_back({check->descriptor(), POLLIN, 0});
+      from.push_back({check.process->descriptor(), POLLIN, 0});
       checked.push_back(path);
     }
     if (uninterrupted([&] { return poll(from.data(), from.size(), wait ? -1 : 0); }) <= 0) return true;
     for (std::size_t k = 0; k < checked.size(); ++k) {
       if (from[k + 1].revents == 0) continue;
-      const std::optional<std::string> result = checks_.at(checked[k])->receive();
+      const std::optional<std::string> result = checks_.at(checked[k]).process->receive();
       if (!result) continue;
+      const bool outdated = checks_.at(checked[k]).revision != documents_.revision();
       checks_.erase(checked[k]);
+      if (outdated) {  // by a change to another document, which this one may name
+        full_.insert(checked[k]);
+        published_ = 0;
+        continue;
+      }
       const Json diagnostics = parse_json_or_discard(*result);
       if (diagnostics.is_array()) send_diagnostics(checked[k], diagnostics);
     }
@@ -271,9 +277,10 @@ class Server : public Workspace {
       const Analysis& a = analysis(path, Depth::kMeanings);
       send_diagnostics(path, diagnostics_json(documents_, path, a.diagnostics, encoding_));
       if (!a.job || full_.erase(path) == 0) continue;
-      checks_[path] = std::make_unique<BackgroundCheck>([this, path = path] {
-        return json_text_of_bytes(diagnostics_json(documents_, path, check_file(path, documents_), encoding_));
-      });
+      checks_[path] = {std::make_unique<BackgroundCheck>([this, path = path] {
+                         return json_text_of_bytes(diagnostics_json(documents_, path, check_file(path, documents_), encoding_));
+                       }),
+                       documents_.revision()};
     }
   }
 
@@ -297,7 +304,11 @@ class Server : public Workspace {
   std::vector<std::unique_ptr<Analysis>> replaced_;
   std::uint64_t analyzed_ = 0, published_ = 0;
   std::set<std::string> full_;  // documents whose data is to be checked too
-  std::map<std::string, std::unique_ptr<BackgroundCheck>> checks_;
+  struct RunningCheck {
+    std::unique_ptr<BackgroundCheck> process;
+    std::uint64_t revision = 0;  // of the texts that it sees
+  };
+  std::map<std::string, RunningCheck> checks_;
 };
 
 }  // namespace

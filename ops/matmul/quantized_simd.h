@@ -5,7 +5,8 @@
 
 namespace graphrun {
 
-// Writes k elements as bytes (ops/matmul/instructions/int8_dot.h), then zeros up to `terms`. Returns the scale, the value of one step.
+// Writes k elements as bytes (ops/matmul/instructions/int8_dot.h), then zeros up to `terms`. Returns the scale, the value of
+// one step.
 float quantize_row(const float* x, std::int64_t k, std::int64_t terms, std::uint8_t* to);
 
 // Sets c [rows, columns] to sums [rows, width] · row scale · column scale, or adds that to c. Rows of c are c_row apart. Sums

@@ -1,4 +1,6 @@
 #include "compiler/dump/dump.h"
+#include "compiler/dump/layout.h"
+#include "compiler/dump/outline.h"
 #include "compiler/dump/picture.h"
 
 namespace graphrun {

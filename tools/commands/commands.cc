@@ -21,6 +21,7 @@ const std::vector<Command>& commands() {
       {"check", "reports mistakes in a graph or a job, with line and column", run_check},
       {"data", "shows a batch of a job's data as the graph receives it", run_data},
       {"gradcheck", "compares derived gradients with finite differences", run_gradcheck},
+      {"bench", "measures a layer of a cell, and names what keeps its loop from being one kernel", run_bench},
       {"help", "explains commands, operators, topics, fields of jobs and messages", run_help},
   };
   return kCommands;

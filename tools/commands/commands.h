@@ -18,6 +18,7 @@ ExitCode run_evaluate(const Arguments& arguments);
 ExitCode run_average(const Arguments& arguments);
 ExitCode run_check(const Arguments& arguments);
 ExitCode run_data(const Arguments& arguments);
+ExitCode run_bench(const Arguments& arguments);
 ExitCode run_gradcheck(const Arguments& arguments);
 ExitCode run_plot(const Arguments& arguments);
 ExitCode run_score(const Arguments& arguments);

@@ -16,7 +16,7 @@ namespace graphrun {
 namespace {
 
 // The sizes of the layer that --size may set, and those args of it that --set sets for every cell.
-const std::vector<std::string> kSizes = {"time", "batch"}, kLayerArgs = {"hidden", "width"};
+const std::vector<std::string> kLayerSizes = {"time", "batch"}, kLayerArgs = {"hidden", "width"};
 
 struct BenchRow {
   std::string cell;
@@ -64,8 +64,8 @@ std::vector<GraphRequest::Setting> sizes_of(const po::variables_map& options) {
   std::vector<GraphRequest::Setting> settings;
   for (const std::string& text : option<std::vector<std::string>>(options, "size")) {
     const GraphRequest::Setting size = parse_set(text);
-    if (std::find(kSizes.begin(), kSizes.end(), size.name) == kSizes.end()) {
-      const std::string near = did_you_mean(size.name, kSizes);
+    if (std::find(kLayerSizes.begin(), kLayerSizes.end(), size.name) == kLayerSizes.end()) {
+      const std::string near = did_you_mean(size.name, kLayerSizes);
       throw UsageError(
           fmt::format("--size {}: a layer has no size '{}'; {}it has time and batch; its widths are args: --set "
                       "hidden=512 --set width=300",

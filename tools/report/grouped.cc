@@ -113,8 +113,9 @@ class Grouped : public NamedMeasure {
   void restore(const nlohmann::json& state) override {
     clear();
     all_.restore(state.at("all"));
-    for (const nlohmann::json& group : state.at("groups"))
+    for (const nlohmann::json& group : state.at("groups")) {
       by_group_[group.at("group").get<std::int64_t>()].restore(group.at("sums"));
+    }
   }
 
  private:
@@ -143,8 +144,9 @@ class Grouped : public NamedMeasure {
     if (pairs_) second_ = element_term(of.operands[1], names_, leaves_);
     if (leaves_.empty()) report_error(of.at, fmt::format("{} of no output or feed", what_));
     for (const auto& [key, value] : of.keywords) {
-      if (key != "lengths" || value.kind != Kind::kName)
+      if (key != "lengths" || value.kind != Kind::kName) {
         report_error(value.at, fmt::format("{} has no '{}'; expected lengths=NAME", what_, key));
+      }
       lengths_ = names_.size();
       names_.push_back({value.dotted(), value.at});
     }

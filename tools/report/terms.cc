@@ -69,8 +69,9 @@ FormulaTerm operation_term(const ir::Expression& e) {
 }
 
 FormulaTerm element_term(const ir::Expression& e, std::vector<NameUse>& names, std::vector<std::size_t>& leaves) {
-  if (e.kind != ir::Expression::Kind::kName)
+  if (e.kind != ir::Expression::Kind::kName) {
     return operation_term(e, [&](const ir::Expression& operand) { return element_term(operand, names, leaves); });
+  }
   names.push_back({e.dotted(), e.at});
   leaves.push_back(names.size() - 1);
   FormulaTerm term;
@@ -95,8 +96,9 @@ double Moments::correlation() const {
 
 nlohmann::json Moments::state() const {
   nlohmann::json json = {{"count", count}};
-  for (const auto& [name, sum] : {std::pair("sum", x), {"y", y}, {"xx", xx}, {"yy", yy}, {"xy", xy}})
+  for (const auto& [name, sum] : {std::pair("sum", x), {"y", y}, {"xx", xx}, {"yy", yy}, {"xy", xy}}) {
     json[name] = fmt::format("{:a}", sum);
+  }
   return json;
 }
 

@@ -77,8 +77,9 @@ void add_watched(events::Summary& summary, const nlohmann::ordered_json& watched
   for (const auto& [kind, values] : watched.items()) {
     for (const auto& [name, of] : values.items()) {
       for (const auto& [figure, value] : of.items()) {
-        if (figure != "from" && figure != "to" && figure != "mean" && figure != "deviation")
+        if (figure != "from" && figure != "to" && figure != "mean" && figure != "deviation") {
           add_value(summary, "watch/" + figure + "/" + name, value);
+        }
       }
       add_histogram(summary, "watch/" + kind + "/" + name, of);
     }

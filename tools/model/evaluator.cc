@@ -22,9 +22,10 @@ std::vector<std::string> available(const ir::Graph& graph, const FeedPlan& plan,
   std::vector<std::string> names;
   for (const ir::Output& output : graph.outputs) names.push_back(output.name);
   for (const FeedPlan::Feed& feed : plan.feeds()) names.push_back(feed.name);
-  std::vector<std::string> others;
+  std::vector<std::string> others, inputs;
+  for (const ir::Input& input : graph.inputs) inputs.push_back(graph.value(input.value).name);
   for (const NameUse& use : report.names()) {
-    if (!contains(names, use.name)) others.push_back(use.name);
+    if (!contains(names, use.name) && !contains(inputs, use.name)) others.push_back(use.name);
   }
   if (others.empty()) return names;
   const ir::Graph kept = with_fetches_kept(graph, others);

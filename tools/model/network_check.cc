@@ -147,7 +147,7 @@ void check_feeds(const Network& network, const ir::Graph& training, const ir::Gr
   std::vector<std::string> inner;
   for (const NameUse& use : network.report->names()) {
     read.insert(use.name);
-    if (network.job.plan->feed(use.name) == nullptr) inner.push_back(use.name);
+    if (network.job.plan->feed(use.name) == nullptr && inputs.count(use.name) == 0) inner.push_back(use.name);
   }
   ir::Graph reporting = with_fetches_kept(inference, inner);
   for (const std::string& name : read) {

@@ -26,10 +26,12 @@ std::string names_of(const std::vector<TapeDecision::TapedValue>& values) {
 
 }  // namespace
 
+Dim kept_bytes(const TapeDecision& decision, Precision precision) { return bytes_of_values(decision.saved, precision); }
+
 std::string describe(const TapeDecision& d, Precision precision) {
   std::string out = d.scan + (d.saved.empty() ? " keeps nothing" : " keeps " + names_of(d.saved) + ": ");
   const auto in_all = [&](const Dim& bytes) { return (bytes * d.steps).str() + " bytes"; };
-  if (!d.saved.empty()) out += in_all(bytes_of_values(d.saved, precision));
+  if (!d.saved.empty()) out += in_all(kept_bytes(d, precision));
   if (!d.recomputed.empty()) {
     const Dim saved = bytes_of_values(d.recomputed, precision) - bytes_of_values(d.instead, precision);
     out += "; recomputes " + names_of(d.recomputed) + ": saves " + in_all(saved);

@@ -24,6 +24,8 @@ struct TapeOptions {
   bool recompute = true;  // false: keep everything that the backward body reads and that takes work to compute
   std::vector<TapeDecision>* decisions = nullptr;  // a decision is appended for each loop that has a gradient
 };
+// The bytes that the loop saves at each step.
+Dim kept_bytes(const TapeDecision& decision, Precision precision = Precision::kFloat32);
 // "layers.0.read keeps uh, wx, h.before: 7800*batch*time bytes; recomputes f, i: saves 2600*batch*time bytes"
 std::string describe(const TapeDecision& decision, Precision precision = Precision::kFloat32);
 

@@ -28,12 +28,14 @@ class ExpressionParser {
     return e;
   }
 
-  std::vector<Binding> bindings() {
+  std::vector<Binding> bindings(bool grouped = false) {
     std::vector<Binding> out;
     if (at_end())
       fail_in(source_, 0, std::max<std::size_t>(1, source_.text.size()), "E0104 empty", "an empty list of bindings");
     while (true) {
       out.push_back(binding());
+      const bool by = grouped && peek().kind == Token::Kind::kName && peek().text == "by";
+      if (by) ++i_, out.back().by = expression();
       if (!take(",")) break;
     }
     end();
@@ -387,6 +389,7 @@ std::string Expression::dotted() const {
 
 Expression parse_expression(const SourceText& text) { return ExpressionParser(text).whole_expression(); }
 std::vector<Binding> parse_bindings(const SourceText& text) { return ExpressionParser(text).bindings(); }
+std::vector<Binding> parse_grouped_bindings(const SourceText& text) { return ExpressionParser(text).bindings(true); }
 Equation parse_equation(const SourceText& text) { return ExpressionParser(text).equation(); }
 std::vector<Expression> parse_shape(const SourceText& text) { return ExpressionParser(text).shape(); }
 

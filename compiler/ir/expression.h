@@ -62,6 +62,7 @@ struct Binding {
   bool named = false;  // written with `=`
   Location at;         // of the name, or of the expression
   Expression value;
+  std::optional<Expression> by = {};  // of parse_grouped_bindings: `name = expression by expression`
 };
 
 // `a, b = expression` and `y[time, batch] = expression`.
@@ -79,6 +80,7 @@ struct Equation {
 // Each throws UserError (kInvalidGraph, E01xx) at the location of a syntax error. Nesting is limited.
 Expression parse_expression(const SourceText& text);
 std::vector<Binding> parse_bindings(const SourceText& text);
+std::vector<Binding> parse_grouped_bindings(const SourceText& text);  // each may end with `by` and another expression
 Equation parse_equation(const SourceText& text);
 std::vector<Expression> parse_shape(const SourceText& text);  // "[time, batch, 2 * hidden]"
 

@@ -119,6 +119,19 @@ void describe(const BoundRegion& region, const Shown& shown, std::string& text) 
   }
 }
 
+void collect_obstacles(const BoundRegion& region, const Shown& shown, std::vector<LoopObstacle>& obstacles) {
+  for (const BoundInstruction& bound : region.instructions) {
+    if (!bound.scan) continue;
+    const BoundScan& scan = *bound.scan;
+    if (scan.steps > 0 && scan.plan.launch() == nullptr && scan.plan.threads() == nullptr) {
+      const Instruction* const at =
+          scan.plan.not_by_columns.at != nullptr ? scan.plan.not_by_columns.at : scan.plan.not_by_rows.at;
+      obstacles.push_back({bound.source->name, kernel_by_kernel(scan, shown), at == nullptr ? Location() : at->at});
+    }
+    collect_obstacles(scan.body, shown, obstacles);
+  }
+}
+
 }  // namespace
 
 std::string describe_loop(const Program& program, const ProgramLayout& layout, const BoundInstruction& loop) {
@@ -133,6 +146,14 @@ std::string describe_loops(const Program& program, const SymbolValues& sizes, Ta
   std::string text;
   describe(binding->root, {program, binding->layout}, text);
   return text.empty() ? "  there are none\n" : text;
+}
+
+std::vector<LoopObstacle> loop_obstacles(const Program& program, const SymbolValues& sizes, Target target) {
+  PackedWeightsStore store(program);
+  const std::unique_ptr<Binding> binding = bind(program, sizes, target, store);
+  std::vector<LoopObstacle> obstacles;
+  collect_obstacles(binding->root, {program, binding->layout}, obstacles);
+  return obstacles;
 }
 
 std::string describe_bound_memory(const Program& program, const SymbolValues& sizes, Target target) {

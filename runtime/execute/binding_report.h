@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runtime/device/device.h"
 #include "runtime/program/arena.h"
@@ -16,6 +17,15 @@ std::string describe_loops(const Program& program, const SymbolValues& sizes, Ta
 
 // How a bound scan of a binding of the program runs: "read: 30 steps of 2 kernels, by 2 threads, …".
 std::string describe_loop(const Program& program, const ProgramLayout& layout, const BoundInstruction& loop);
+
+// A loop that is not one kernel for all steps: it runs kernel by kernel, for the reason `why`, which `at` causes. `at` is
+// unknown if nothing in particular does.
+struct LoopObstacle {
+  std::string loop, why;
+  Location at;
+};
+// The loops of the program, and those inside them, of which that is true. Throws as describe_loops does.
+std::vector<LoopObstacle> loop_obstacles(const Program& program, const SymbolValues& sizes, Target target);
 
 // The arena with what kernels work in, and what they keep outside of it from run to run; on the CPU by threads() threads.
 // Throws as describe_loops does.

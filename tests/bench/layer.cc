@@ -3,14 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "compiler/compile.h"
-#include "compiler/differentiate.h"
-#include "compiler/ir/builder.h"
-#include "runtime/execute/executable.h"
-#include "runtime/execute/profiler.h"
 #include "runtime/threads/threads.h"
 #include "tests/bench/peer.h"
-#include "tests/bench/products.h"
+#include "tools/bench/measured_graph.h"
 
 namespace graphrun {
 namespace {
@@ -42,89 +37,35 @@ struct LayerOptions {
 
 // ---- the layer in graphrun
 
-class Layer {
- public:
-  Layer(const Case& c, const LayerOptions& how) : variables_(std::make_shared<Variables>()) {
-    GraphRequest request;
-    const bool resident = !how.target.device->is_cpu() || how.ragged;
-    request.path = kBench + (how.ragged ? "/ragged_layer.pbtxt" : resident ? "/resident_layer.pbtxt" : "/layer.pbtxt");
-    request.graphs_root = tests::source_folder() + "/graphs";
-    request.bindings = {{"cell", "cells/" + c.cell + ".pbtxt", {}},
-                        {"width", std::to_string(c.width), {}},
-                        {"hidden", std::to_string(c.hidden), {}}};
-    if (resident) {
-      request.bindings.push_back({"time", std::to_string(c.time), {}});
-      request.bindings.push_back({"batch", std::to_string(c.batch), {}});
-    }
-    ir::Graph graph = load_graph(request);
-    if (how.forward) {
-      graph.outputs = {*graph.output("h")};
-    } else {
-      add_gradients(graph);
-    }
-    if (resident) reduce_outputs(graph);
-    ProductsOfGraph products;
-    CompileOptions options;
-    options.observe = products.observer();
-    options.disabled_passes = how.disabled_passes;
-    executable_ = std::make_unique<Executable>(compile(graph, options), variables_, how.target);
-    initialize(executable_->program(), *variables_, 1);
-    const SymbolValues symbols = {{Symbol::named("time"), c.time}, {Symbol::named("batch"), c.batch}};
-    products_ = products.alone(symbols, how.target);
-    for (const FeedSpec& f : executable_->program().feeds) {
-      feeds_[f.name] = f.dtype == DType::kInt32 ? lengths(c) : random_tensor(evaluate(f.shape, symbols), 1);
-    }
+// Longest first, as in the peers.
+Tensor falling_lengths(const Case& c) {
+  Tensor lengths(DType::kInt32, {c.batch});
+  for (std::int64_t b = 0; b < c.batch; ++b) {
+    lengths.span<std::int32_t>()[static_cast<std::size_t>(b)] = static_cast<std::int32_t>(c.time - b * (c.time / 2) / c.batch);
   }
+  return lengths;
+}
 
-  double run() {
-    const std::int64_t begin = Profiler::now();
-    executable_->run(feeds_, options_);
-    return milliseconds(begin);
+MeasuredGraph layer_of(const Case& c, const LayerOptions& how) {
+  GraphRequest request;
+  const bool resident = !how.target.device->is_cpu() || how.ragged;
+  request.path = kBench + (how.ragged ? "/ragged_layer.pbtxt" : resident ? "/resident_layer.pbtxt" : "/layer.pbtxt");
+  request.graphs_root = tests::source_folder() + "/graphs";
+  request.bindings = {{"cell", "cells/" + c.cell + ".pbtxt", {}},
+                      {"width", std::to_string(c.width), {}},
+                      {"hidden", std::to_string(c.hidden), {}}};
+  if (resident) {
+    request.bindings.push_back({"time", std::to_string(c.time), {}});
+    request.bindings.push_back({"batch", std::to_string(c.batch), {}});
   }
-  std::string profile() {
-    Profiler profiler;
-    options_.profiler = &profiler;
-    for (int i = 0; i < 10; ++i) run();
-    options_.profiler = nullptr;
-    return profiler.table();
-  }
-  const ProductsAlone& products() const { return products_; }
-
- private:
-  // Longest first, as in the peers.
-  static Tensor lengths(const Case& c) {
-    Tensor lengths(DType::kInt32, {c.batch});
-    for (std::int64_t b = 0; b < c.batch; ++b) {
-      lengths.span<std::int32_t>()[static_cast<std::size_t>(b)] =
-          static_cast<std::int32_t>(c.time - b * (c.time / 2) / c.batch);
-    }
-    return lengths;
-  }
-  static void add_gradients(ir::Graph& graph) {
-    std::vector<ir::ValueId> by;
-    for (const ir::Variable& v : graph.variables) {
-      if (graph.value(v.value).name != "weight") by.push_back(v.value);
-    }
-    if (!graph.inputs.empty() && graph.value(graph.inputs[0].value).name == "x") by.push_back(graph.inputs[0].value);
-    const std::vector<ir::ValueId> gradients = differentiate(graph, graph.output("loss")->value, by);
-    for (std::size_t i = 0; i < by.size(); ++i) graph.outputs.push_back({"d." + graph.value(by[i]).name, gradients[i]});
-  }
-
-  // Fetches are copied to the host: so only one number of each result is fetched, which requires all of it to be computed.
-  static void reduce_outputs(ir::Graph& graph) {
-    ir::Builder b(graph);
-    for (ir::Output& output : graph.outputs) output.value = b.op("sum", {output.value});
-  }
-
-  std::shared_ptr<Variables> variables_;
-  std::unique_ptr<Executable> executable_;
-  ProductsAlone products_;
-  Feeds feeds_;
-  RunOptions options_;
-};
+  const SymbolValues sizes = {{Symbol::named("time"), c.time}, {Symbol::named("batch"), c.batch}};
+  MeasuredGraph layer(load_graph(request), sizes, {how.forward, resident, how.target, how.disabled_passes});
+  if (how.ragged) layer.feed({{"lengths", falling_lengths(c)}});
+  return layer;
+}
 
 void measure(const Case& c, Peer& peer, const PairOptions& options, const LayerOptions& how) {
-  Layer layer(c, how);
+  MeasuredGraph layer = layer_of(c, how);
   const bool has_peer = peer.ready(fmt::format("{} {} {} {} {} {} {}",
                                                how.int8      ? "forward_int8"
                                                : how.forward ? "forward"

@@ -6,10 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -19,23 +17,10 @@
 #include "runtime/threads/threads.h"
 #include "tests/bench/arguments.h"
 #include "tests/folders.h"
+#include "tools/bench/timing.h"
 #include "tools/commands/command_line.h"
 
 namespace graphrun {
-
-inline double milliseconds(std::int64_t begin) { return static_cast<double>(Profiler::now() - begin) / 1e6; }
-
-inline double median(std::vector<double> x) {
-  std::sort(x.begin(), x.end());
-  return x.empty() ? 0 : x[x.size() / 2];
-}
-
-inline Tensor random_tensor(const Sizes& sizes, double size) {
-  static std::mt19937 random(1);
-  Tensor t(DType::kFloat32, sizes);
-  for (float& x : t.span<float>()) x = static_cast<float>(size * (static_cast<double>(random()) / 2147483648.0 - 1));
-  return t;
-}
 
 // The options that the benchmarks share, those of them that the usage of one has.
 struct PairOptions {

@@ -8,7 +8,7 @@
 #include "runtime/execute/executable.h"
 #include "runtime/threads/threads.h"
 #include "tests/bench/peer.h"
-#include "tests/bench/products.h"
+#include "tools/bench/products.h"
 
 namespace graphrun {
 namespace {

@@ -103,14 +103,14 @@ TEST(Contributing, EveryPassIsOnItsPage) {
 
 TEST(Contributing, EveryMeasureStandsWhereTheListsSay) {
   for (const std::string& name : named_measures()) {
-    for (const char* file : {"tools/report/named_measures.cc", "tools/report/named_measures.h", "tools/report/formula.cc",
+    for (const char* file : {"tools/report/named_measures.cc", "tools/report/named_measures.h", "tools/report/terms.cc",
                              "graphs/README.md", "tests/tools/report_test.cc"}) {
       EXPECT_TRUE(stands_in(name, file));
     }
   }
   for (const std::string& name : text_measures()) {
     for (const char* file :
-         {"tools/report/text_measure.cc", "tools/report/text_measure.h", "tools/report/formula.cc", "graphs/README.md"}) {
+         {"tools/report/text_measure.cc", "tools/report/text_measure.h", "tools/report/terms.cc", "graphs/README.md"}) {
       EXPECT_TRUE(stands_in(name, file));
     }
   }

@@ -73,5 +73,27 @@ TEST(EventLog, MirrorsTheMetricsOfAWholeRun) {
   EXPECT_EQ(text_of(all[2]), "150: epoch/loss=2.000000 valid/f1=0.750000");
 }
 
+TEST(EventLog, WritesHistogramsOfWhatIsWatched) {
+  Scratch scratch;
+  {
+    MetricsLog log(scratch.path("metrics.jsonl"), 0);
+    log.mirror(scratch.path("tensorboard"));
+    const nlohmann::ordered_json gate = {{"low", 0.25},      {"high", 0},   {"from", 0},       {"to", 1},
+                                         {"counts", {3, 1}}, {"mean", 0.5}, {"deviation", 0.5}};
+    log.write({{"step", 8}, {"epoch", 1}, {"watch", {{"gates", {{"i", gate}}}, {"states", {{"h", {{"gradient", {1, 2}}}}}}}}});
+  }
+  const std::vector<events::Event> all = read_events(scratch.path("tensorboard"));
+  ASSERT_EQ(all.size(), 2u);
+  const events::Summary& summary = all[1].summary();
+  ASSERT_EQ(summary.value_size(), 3);
+  EXPECT_EQ(text_of(all[1]), "8: watch/low/i=0.250000 watch/high/i=0.000000 watch/gates/i=0.000000");
+  const events::Histogram& histogram = summary.value(2).histo();
+  EXPECT_EQ(histogram.num(), 4);
+  EXPECT_EQ(histogram.sum(), 2);
+  EXPECT_EQ(histogram.sum_squares(), 2);
+  EXPECT_THAT(histogram.bucket_limit(), testing::ElementsAre(0.5, 1));
+  EXPECT_THAT(histogram.bucket(), testing::ElementsAre(3, 1));
+}
+
 }  // namespace
 }  // namespace graphrun

@@ -1,5 +1,5 @@
 // graphrun train --try: a few updates, and the forecast of the whole run.
-#include "tools/train/trial.h"
+#include "tools/runs/trial.h"
 
 #include <gmock/gmock.h>
 

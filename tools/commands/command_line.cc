@@ -147,6 +147,24 @@ std::optional<std::uint64_t> seed_option(const po::variables_map& options) {
   return seed;
 }
 
+std::vector<std::uint64_t> parse_seeds(const std::string& text) {
+  std::vector<std::uint64_t> seeds;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    std::uint64_t seed = 0;
+    const auto [stop, error] = std::from_chars(at, end, seed);
+    const bool again = std::find(seeds.begin(), seeds.end(), seed) != seeds.end();
+    if (error != std::errc() || again || (stop != end && *stop != ',')) {
+      throw UsageError("--seeds takes different whole numbers from 0 to 2^64 - 1 with commas between them, found '" + text +
+                       "'");
+    }
+    seeds.push_back(seed);
+    if (stop == end) return seeds;
+    at = stop + 1;
+  }
+}
+
 std::vector<GraphRequest::Setting> set_bindings(const po::variables_map& options) {
   std::vector<GraphRequest::Setting> bindings;
   for (const std::string& text : option<std::vector<std::string>>(options, "set")) bindings.push_back(parse_set(text));

@@ -54,6 +54,9 @@ std::vector<Diagnostic> share_cores(const po::variables_map& options, Communicat
 // The number of --seed. The option is a text, because boost would read -1 as a large number. Throws UsageError.
 std::optional<std::uint64_t> seed_option(const po::variables_map& options);
 
+// The numbers of --seeds, "1,2,3": at least one, none twice. Throws UsageError.
+std::vector<std::uint64_t> parse_seeds(const std::string& text);
+
 // The bindings of every --set.
 std::vector<GraphRequest::Setting> set_bindings(const po::variables_map& options);
 po::options_description set_option();

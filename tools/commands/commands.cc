@@ -18,12 +18,17 @@ const std::vector<Command>& commands() {
       {"score", "scores text against references, and alignments against gold ones", run_score},
       {"run", "runs a graph once on given numbers", run_run},
       {"plot", "draws the curves of training runs", run_plot},
+      {"report", "writes a page of training runs: curves, samples, speed, job, machine", run_report},
+      {"compare", "trains variants of jobs with several seeds and compares them", run_compare},
       {"average", "averages several trained models", run_average},
       {"check", "reports mistakes in a graph or a job, with line and column", run_check},
       {"format", "formats graphs and jobs", run_format},
       {"lsp", "serves editors: mistakes, completion, types, renaming", run_lsp},
       {"data", "shows a batch of a job's data as the graph receives it", run_data},
       {"gradcheck", "compares derived gradients with finite differences", run_gradcheck},
+      {"bench", "measures a layer of a cell, and names what keeps its loop from being one kernel", run_bench},
+      {"verify", "repeats the beginning of a run and compares it bit for bit", run_verify},
+      {"replay", "repeats a run up to one update and shows what happens in it", run_replay},
       {"help", "explains commands, operators, topics, fields of jobs and messages", run_help},
   };
   return kCommands;

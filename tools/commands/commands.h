@@ -21,11 +21,16 @@ ExitCode run_new(const Arguments& arguments);
 ExitCode run_lsp(const Arguments& arguments);
 ExitCode run_format(const Arguments& arguments);
 ExitCode run_data(const Arguments& arguments);
+ExitCode run_bench(const Arguments& arguments);
 ExitCode run_gradcheck(const Arguments& arguments);
 ExitCode run_plot(const Arguments& arguments);
+ExitCode run_report(const Arguments& arguments);
 ExitCode run_score(const Arguments& arguments);
 ExitCode run_shortlist(const Arguments& arguments);
 ExitCode run_run(const Arguments& arguments);
+ExitCode run_verify(const Arguments& arguments);
+ExitCode run_replay(const Arguments& arguments);
+ExitCode run_compare(const Arguments& arguments);
 ExitCode run_help(const Arguments& arguments);
 
 struct Command {

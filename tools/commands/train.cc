@@ -12,31 +12,12 @@
 #include "tools/job/job.h"
 #include "tools/processes/processes.h"
 #include "tools/run/start_record.h"
-#include "tools/train/seeds.h"
-#include "tools/train/trial.h"
+#include "tools/runs/seeds.h"
+#include "tools/runs/trial.h"
 #include "tools/validate/validate.h"
 
 namespace graphrun {
 namespace {
-
-// Parses "1,2,3": at least one seed, none twice.
-std::vector<std::uint64_t> parse_seeds(const std::string& text) {
-  std::vector<std::uint64_t> seeds;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (true) {
-    std::uint64_t seed = 0;
-    const auto [stop, error] = std::from_chars(at, end, seed);
-    const bool again = std::find(seeds.begin(), seeds.end(), seed) != seeds.end();
-    if (error != std::errc() || again || (stop != end && *stop != ',')) {
-      throw UsageError("--seeds takes different whole numbers from 0 to 2^64 - 1 with commas between them, found '" + text +
-                       "'");
-    }
-    seeds.push_back(seed);
-    if (stop == end) return seeds;
-    at = stop + 1;
-  }
-}
 
 // A job with mistakes is not trained. It is then read like `graphrun check` does, to report the mistakes in its graph and data
 // too.

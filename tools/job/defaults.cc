@@ -48,6 +48,7 @@ void fill_defaults(Job& job) {
   if (train.has_optimizer()) fill_optimizer(*train.mutable_optimizer());
   if (train.has_schedule()) fill_schedule(*train.mutable_schedule());
   if (train.metrics().every_steps() == 0) train.mutable_metrics()->set_every_steps(kMetricsEverySteps);
+  if (train.has_watch() && train.watch().every_steps() == 0) train.mutable_watch()->set_every_steps(kWatchEverySteps);
   if (train.checkpoint().keep() == 0) train.mutable_checkpoint()->set_keep(kKeptCheckpoints);
   if (job.data().valid_size() == 0) return;
   Job::Validate& validate = *train.mutable_validate();

@@ -6,6 +6,7 @@
 namespace graphrun {
 
 inline constexpr int kMetricsEverySteps = 100;  // updates
+inline constexpr int kWatchEverySteps = 100;    // updates
 inline constexpr int kKeptCheckpoints = 2;
 
 // Sets the fields of `train` whose defaults are not zero: those of the optimizer, the validation interval, …

@@ -104,7 +104,7 @@ class JobChecker {
   void check_report() {
     for (int i = 0; i < job_.message.report_size(); ++i) {
       gather([&] {
-        for (ir::Binding& binding : ir::parse_bindings(job_.places.text("report", static_cast<std::size_t>(i)))) {
+        for (ir::Binding& binding : ir::parse_grouped_bindings(job_.places.text("report", static_cast<std::size_t>(i)))) {
           job_.report.push_back(std::move(binding));
         }
       });

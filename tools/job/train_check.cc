@@ -51,6 +51,7 @@ class TrainChecker {
       problems_.bad(inside(places_, "metrics").location("every_steps"),
                     fmt::format("{} updates; expected 1 or more", train_.metrics().every_steps()));
     }
+    if (train_.has_watch()) check_watch(train_.watch(), inside(places_, "watch"));
     if (train_.has_checkpoint()) check_checkpoint(train_.checkpoint(), inside(places_, "checkpoint"));
   }
 
@@ -94,6 +95,16 @@ class TrainChecker {
           has_parts ? inside(inside(job_.places, "data"), "batch").location("parts") : places_.location("accumulate"),
           "the gradients of several batches are summed: by what is the sum divided?",
           "per: \"1\" is the number of batches, per: \"batch\" that of their rows");
+    }
+  }
+
+  void check_watch(const Job::Watch& watch, const Places& places) {
+    if (watch.match().empty()) {
+      problems_.missing(places.at, "watch without match",
+                        "match: \"decode.*\" is every parameter, state, sigmoid and tanh whose name begins so");
+    }
+    if (watch.every_steps() < 0) {
+      problems_.bad(places.location("every_steps"), fmt::format("{} updates; expected 1 or more", watch.every_steps()));
     }
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/compile.h"
+#include "compiler/fetch.h"
 #include "tools/json/json.h"
 #include "tools/processes/message.h"
 
@@ -17,10 +18,20 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> available(const ir::Graph& graph, const FeedPlan& plan) {
+std::vector<std::string> available(const ir::Graph& graph, const FeedPlan& plan, const Report& report) {
   std::vector<std::string> names;
   for (const ir::Output& output : graph.outputs) names.push_back(output.name);
   for (const FeedPlan::Feed& feed : plan.feeds()) names.push_back(feed.name);
+  std::vector<std::string> others, inputs;
+  for (const ir::Input& input : graph.inputs) inputs.push_back(graph.value(input.value).name);
+  for (const NameUse& use : report.names()) {
+    if (!contains(names, use.name) && !contains(inputs, use.name)) others.push_back(use.name);
+  }
+  if (others.empty()) return names;
+  const ir::Graph kept = with_fetches_kept(graph, others);
+  for (const std::string& name : others) {
+    if (kept.output(name) != nullptr) names.push_back(name);
+  }
   return names;
 }
 
@@ -63,15 +74,17 @@ Evaluator::Evaluator(const ir::Graph& graph, const Network& network, const Devic
   FeedPlan& plan = *network.job.plan;
   Report& report = report_;
   std::vector<Diagnostic> problems;
-  report.check_names(available(graph, plan), problems);
+  report.check_names(available(graph, plan, report), problems);
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
 
   CompileOptions options;
   for (const NameUse& use : report.names()) {
     if (graph.output(use.name) != nullptr) {
       if (!contains(options.fetches, use.name)) options.fetches.push_back(use.name);
-    } else if (plan.feed(use.name) != nullptr && !contains(reported_, use.name)) {
-      reported_.push_back(use.name);
+    } else if (plan.feed(use.name) != nullptr) {
+      if (!contains(reported_, use.name)) reported_.push_back(use.name);
+    } else if (use.name != kRowsName && !contains(options.fetches, use.name)) {
+      options.fetches.push_back(use.name);  // a value inside the graph
     }
   }
   if (options.fetches.empty()) return;  // the reports only need feeds, or there are none

@@ -68,8 +68,8 @@ class Evaluator {
   std::int64_t examples_ = 0, tokens_ = 0;
 };
 
-// The names that formulas of reports may use: outputs and feeds.
-std::vector<std::string> available(const ir::Graph& graph, const FeedPlan& plan);
+// The names that formulas of reports may use: outputs, feeds, and those inner values of the graph, by path, that they do use.
+std::vector<std::string> available(const ir::Graph& graph, const FeedPlan& plan, const Report& report);
 // Clears the states of a stream, so that the next run begins with zeros.
 void clear_states(const Program& program, Variables& variables);
 // The error about an input that is not fed (E0421).

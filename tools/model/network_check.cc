@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/fetch.h"
 #include "compiler/generation.h"
 #include "compiler/passes/dead_code.h"
 #include "tools/job/problems.h"
@@ -143,11 +144,16 @@ void check_feeds(const Network& network, const ir::Graph& training, const ir::Gr
     for (const ir::Input& input : graph->inputs) inputs.insert(graph->value(input.value).name);
   }
   std::vector<ir::ValueId> reported;
+  std::vector<std::string> inner;
   for (const NameUse& use : network.report->names()) {
     read.insert(use.name);
-    if (const ir::Output* output = inference.output(use.name)) reported.push_back(output->value);
+    if (network.job.plan->feed(use.name) == nullptr && inputs.count(use.name) == 0) inner.push_back(use.name);
   }
-  feeding.need(inference, reported);
+  ir::Graph reporting = with_fetches_kept(inference, inner);
+  for (const std::string& name : read) {
+    if (const ir::Output* output = reporting.output(name)) reported.push_back(output->value);
+  }
+  feeding.need(std::move(reporting), reported);
   for (const InferSpec& mode : network.job.infer) {
     if (mode.generate) {
       try {
@@ -208,7 +214,7 @@ void check_network(const ir::Graph& training, const ir::Graph& inference, const 
     feeding.need(std::move(graph), {minimize, per});
     check_states(training, job, problems);
   }
-  network.report->check_names(available(inference, *job.plan), found);
+  network.report->check_names(available(inference, *job.plan, *network.report), found);
   check_labels(network, inference, found);
   check_feeds(network, training, inference, std::move(feeding), found, warnings);
   try {

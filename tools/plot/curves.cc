@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -30,12 +31,24 @@ class CurveReader {
     const bool epoch = !line.contains("gradient_norm");  // a line about a whole epoch
     for (const auto& [key, value] : line.items()) {
       if (key == "step" || key == "epoch") continue;
-      if (value.is_object()) {
+      if (key == "watch") {
+        add_watched(step, value);
+      } else if (value.is_object()) {
         for (const auto& [name, figure] : value.items()) point(title_of(key) + " " + name, step, figure);
       } else if (key == "loss") {
         point(epoch ? kEpochLoss : "loss", step, value);
       } else if (!epoch) {
         point(title_of(key), step, value);
+      }
+    }
+  }
+  // "gradient of decode.W", "update of decode.W", "low of decode.i", by name.
+  void add_watched(double step, const nlohmann::ordered_json& watched) {
+    for (const auto& values : watched) {
+      for (const auto& [name, of] : values.items()) {
+        for (const char* const figure : {"gradient", "update", "low", "high"}) {
+          if (of.contains(figure)) point(std::string(figure) + " of " + name, step, of[figure]);
+        }
       }
     }
   }
@@ -58,6 +71,13 @@ class CurveReader {
   }
   RunCurves run_;
 };
+
+// Also of '.' and 'model/'.
+std::string name_of_folder(const std::string& folder) {
+  const std::filesystem::path whole =
+      std::filesystem::absolute(std::filesystem::path(folder).lexically_normal()).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
 
 }  // namespace
 
@@ -101,12 +121,44 @@ std::vector<std::string> runs_in(const std::string& folder) {
   return runs;
 }
 
+RunCurves read_speed(const std::string& folder) {
+  const std::string path = (std::filesystem::path(folder) / "speed.jsonl").string();
+  RunCurves run;
+  if (!is_there(path)) return run;
+  const auto point = [&](const char* curve, double step, double value) {
+    if (run.curves.count(curve) == 0) run.order.emplace_back(curve);
+    run.curves[curve].emplace_back(step, value);
+  };
+  std::istringstream lines(read_file(path, kLargestMetrics));
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = parse_ordered_json_or_discard(line);
+    if (!json.is_object() || !json.contains("step") || !json["step"].is_number()) continue;
+    const double step = json["step"].get<double>();
+    if (json.contains("train"))
+      point("tokens per second", step, number_of(json["train"].value("tokens_per_second", nlohmann::ordered_json())));
+    if (json.contains("peak_memory")) point("peak memory, MiB", step, number_of(json["peak_memory"]) / (1 << 20));
+  }
+  return run;
+}
+
+std::vector<std::string> names_of_runs(const std::vector<std::string>& folders) {
+  std::map<std::string, int> times;
+  std::vector<std::string> names;
+  for (const std::string& folder : folders) {
+    names.push_back(name_of_folder(folder));
+    ++times[names.back()];
+  }
+  for (std::size_t r = 0; r < names.size(); ++r) {
+    if (times[names[r]] > 1) names[r] = folders[r];
+  }
+  return names;
+}
+
 RunCurves read_run(const std::string& folder) {
   const std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
   const std::string metrics = (path / "metrics.jsonl").string();
   RunCurves run = parse_metrics(read_file(metrics, kLargestMetrics), metrics);
-  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();  // also of '.' and 'model/'
-  run.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+  run.name = name_of_folder(folder);
   return run;
 }
 

@@ -2,93 +2,48 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
+#include <cstdlib>
 #include <optional>
 
-#include "tools/report/named_measures.h"
-#include "tools/report/text_measure.h"
+#include "tools/report/terms.h"
 
 namespace graphrun {
 namespace {
 
 using Kind = ir::Expression::Kind;
 
-// An operation on numbers, with the name of its op.
-struct Operation {
-  const char* name;
-  std::size_t operands;
-  double (*apply)(double, double);
-};
-
-constexpr Operation kOperations[] = {
-    {"add", 2, [](double a, double b) { return a + b; }},
-    {"sub", 2, [](double a, double b) { return a - b; }},
-    {"mul", 2, [](double a, double b) { return a * b; }},
-    {"div", 2, [](double a, double b) { return a / b; }},
-    {"pow", 2, [](double a, double b) { return std::pow(a, b); }},
-    {"neg", 1, [](double a, double) { return -a; }},
-    {"exp", 1, [](double a, double) { return std::exp(a); }},
-    {"log", 1, [](double a, double) { return std::log(a); }},
-    {"sqrt", 1, [](double a, double) { return std::sqrt(a); }},
-    {"abs", 1, [](double a, double) { return std::fabs(a); }},
-    {"eq", 2, [](double a, double b) { return a == b ? 1.0 : 0.0; }},
-    {"ne", 2, [](double a, double b) { return a != b ? 1.0 : 0.0; }},
-    {"lt", 2, [](double a, double b) { return a < b ? 1.0 : 0.0; }},
-    {"le", 2, [](double a, double b) { return a <= b ? 1.0 : 0.0; }},
-    {"gt", 2, [](double a, double b) { return a > b ? 1.0 : 0.0; }},
-    {"ge", 2, [](double a, double b) { return a >= b ? 1.0 : 0.0; }},
-};
-
-const Operation* find_operation(const std::string& name) {
-  for (const Operation& operation : kOperations) {
-    if (name == operation.name) return &operation;
-  }
-  return nullptr;
-}
-
-// A suggestion for an unknown name, as the beginning of a help text; "" if there is none.
-std::string near_measure(const std::string& name) {
-  std::vector<std::string> known = {"sum", "mean", "count"};
-  for (const Operation& operation : kOperations) known.emplace_back(operation.name);
-  for (const auto& more : {named_measures(), text_measures()}) known.insert(known.end(), more.begin(), more.end());
-  if (std::find(known.begin(), known.end(), name) != known.end()) return "";
-  const std::string near = did_you_mean(name, known);
-  return near.empty() ? "" : near + " known are ";
-}
-
-// Numbers, leaves (a value of the batch, or an accumulated sum) and operations on them.
-struct FormulaTerm {
-  double number = 0;
-  std::optional<std::size_t> leaf;
-  const Operation* operation = nullptr;
-  std::vector<FormulaTerm> operands;
-
-  template <class Leaf>
-  double evaluate(const Leaf& value_of) const {
-    if (leaf) return value_of(*leaf);
-    if (!operation) return number;
-    const double first = operands[0].evaluate(value_of);
-    return operation->apply(first, operands.size() > 1 ? operands[1].evaluate(value_of) : 0);
-  }
-};
-
-// One sum, mean or count.
+// One sum, mean, count, deviation or correlation.
 struct Gathered {
-  enum class What { kSum, kMean, kCount } what = What::kSum;
-  FormulaTerm value;               // its leaves are indices in `names`
+  enum class What { kSum, kMean, kCount, kDeviation, kCorrelation } what = What::kSum;
+  FormulaTerm value, second;       // their leaves are indices in `names`; second: of correlation
   std::vector<std::size_t> names;  // indices in the formula's names
   std::optional<std::size_t> lengths;
   Location at;
-  double sum = 0;
-  std::int64_t count = 0;
+  Moments sums;
 
   double result() const {
-    if (what == What::kCount) return static_cast<double>(count);
-    return what == What::kSum ? sum : sum / static_cast<double>(count);
+    switch (what) {
+      case What::kSum: return sums.x;
+      case What::kMean: return sums.mean();
+      case What::kCount: return static_cast<double>(sums.count);
+      case What::kDeviation: return sums.deviation();
+      case What::kCorrelation: return sums.correlation();
+    }
+    return 0;
   }
+  // Whether its state has sums of squares too.
+  bool of_squares() const { return what == What::kDeviation || what == What::kCorrelation; }
 };
+
+std::optional<Gathered::What> what_of(const std::string& name) {
+  using What = Gathered::What;
+  if (name == "sum") return What::kSum;
+  if (name == "mean") return What::kMean;
+  if (name == "count") return What::kCount;
+  if (name == "deviation") return What::kDeviation;
+  if (name == "correlation") return What::kCorrelation;
+  return std::nullopt;
+}
 
 class Formula : public Measure {
  public:
@@ -102,23 +57,31 @@ class Formula : public Measure {
     for (Gathered& g : gathered_) gather(g, values);
   }
   void clear() override {
-    for (Gathered& g : gathered_) g.sum = 0, g.count = 0;
+    for (Gathered& g : gathered_) g.sums = {};
   }
   nlohmann::json state() const override {
     nlohmann::json all = nlohmann::json::array();
-    for (const Gathered& g : gathered_) all.push_back({{"sum", fmt::format("{:a}", g.sum)}, {"count", g.count}});
+    for (const Gathered& g : gathered_) {
+      all.push_back(g.of_squares() ? g.sums.state()
+                                   : nlohmann::json{{"sum", fmt::format("{:a}", g.sums.x)}, {"count", g.sums.count}});
+    }
     return all;
   }
   void restore(const nlohmann::json& state) override {
     for (std::size_t i = 0; i < gathered_.size(); ++i) {
-      gathered_[i].sum = std::strtod(state.at(i).at("sum").get<std::string>().c_str(), nullptr);
-      gathered_[i].count = state.at(i).at("count").get<std::int64_t>();
+      Moments& sums = gathered_[i].sums;
+      if (gathered_[i].of_squares()) {
+        sums.restore(state.at(i));
+        continue;
+      }
+      sums.x = std::strtod(state.at(i).at("sum").get<std::string>().c_str(), nullptr);
+      sums.count = state.at(i).at("count").get<std::int64_t>();
     }
   }
 
  private:
   FormulaTerm outer(const ir::Expression& e) {
-    if (e.kind == Kind::kCall && (e.text == "sum" || e.text == "mean" || e.text == "count")) {
+    if (e.kind == Kind::kCall && what_of(e.text)) {
       gathered_.push_back(gather(e));
       FormulaTerm term;
       term.leaf = gathered_.size() - 1;
@@ -128,15 +91,20 @@ class Formula : public Measure {
       report_error(e.at, fmt::format("'{}' is outside of sum, mean and count", e.dotted()),
                    fmt::format("a report is over the whole set: mean({}), say", e.dotted()));
     }
-    return operation(e, [&](const ir::Expression& operand) { return outer(operand); });
+    return operation_term(e, [&](const ir::Expression& operand) { return outer(operand); });
   }
 
   Gathered gather(const ir::Expression& e) {
     Gathered g;
     g.at = e.at;
-    g.what = e.text == "sum" ? Gathered::What::kSum : e.text == "mean" ? Gathered::What::kMean : Gathered::What::kCount;
-    if (e.operands.size() != 1) report_error(e.at, fmt::format("{} takes one value, {} are given", e.text, e.operands.size()));
-    g.value = inner(e.operands[0], g);
+    g.what = *what_of(e.text);
+    const bool pairs = g.what == Gathered::What::kCorrelation;
+    if (e.operands.size() != (pairs ? 2 : 1)) {
+      report_error(e.at,
+                   fmt::format("{} takes {}, {} are given", e.text, pairs ? "two values" : "one value", e.operands.size()));
+    }
+    g.value = element_term(e.operands[0], names_, g.names);
+    if (pairs) g.second = element_term(e.operands[1], names_, g.names);
     if (g.names.empty()) report_error(e.at, fmt::format("{} of no output or feed", e.text));
     for (const auto& [key, value, key_at] : e.keywords) {
       if (key != "lengths" || value.kind != Kind::kName) {
@@ -145,34 +113,6 @@ class Formula : public Measure {
       g.lengths = use(value);
     }
     return g;
-  }
-
-  FormulaTerm inner(const ir::Expression& e, Gathered& g) {
-    if (e.kind != Kind::kName) return operation(e, [&](const ir::Expression& operand) { return inner(operand, g); });
-    g.names.push_back(use(e));
-    FormulaTerm term;
-    term.leaf = g.names.size() - 1;
-    return term;
-  }
-
-  template <class Operand>
-  FormulaTerm operation(const ir::Expression& e, const Operand& operand) {
-    FormulaTerm term;
-    if (e.kind == Kind::kNumber || e.kind == Kind::kBool) {
-      term.number = e.number;
-      return term;
-    }
-    if (e.kind != Kind::kCall) report_error(e.at, "expected a formula over sum, mean and count of outputs and feeds");
-    term.operation = find_operation(e.text);
-    if (!term.operation || !e.keywords.empty() || e.operands.size() != term.operation->operands) {
-      report_error(
-          e.at, fmt::format("'{}' is not known to reports in this form", e.text),
-          near_measure(e.text) +
-              "sum, mean, count, exp, log, sqrt, abs, + - * / ** and comparisons; accuracy, exact, spans, segmentation, "
-              "bleu, multi_bleu, chrf, cer, wer and exact_match cannot be part of a formula");
-    }
-    for (const ir::Expression& o : e.operands) term.operands.push_back(operand(o));
-    return term;
   }
 
   std::size_t use(const ir::Expression& e) {
@@ -210,8 +150,13 @@ class Formula : public Measure {
     const std::int64_t elements = shaped->count();
     for (std::int64_t i = 0; i < elements; ++i) {
       if (!mask[i]) continue;
-      ++g.count;
-      if (g.what != Gathered::What::kCount) g.sum += g.value.evaluate([&](std::size_t leaf) { return tensors[leaf]->at(i); });
+      const auto element = [&](std::size_t leaf) { return tensors[leaf]->at(i); };
+      if (g.of_squares()) {
+        g.sums.add(g.value.evaluate(element), g.what == Gathered::What::kCorrelation ? g.second.evaluate(element) : 0);
+        continue;
+      }
+      ++g.sums.count;
+      if (g.what != Gathered::What::kCount) g.sums.x += g.value.evaluate(element);
     }
   }
 

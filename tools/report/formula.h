@@ -3,8 +3,9 @@
 //   exp(mean(nll))                    sum(nll) / sum(target_lengths)
 //   sum(margin) / count(rows)         mean(path == tags, lengths=lengths)
 //
-// sum, mean and count take an elementwise expression over values of equal shape (or numbers), and `lengths=`; mean(x) is
-// sum(x) / count(x). `rows` has one element for each example. Outside of them: + - * /, unary -, exp, log, sqrt, numbers.
+// sum, mean, count and deviation take an elementwise expression over values of equal shape (or numbers), and `lengths=`;
+// mean(x) is sum(x) / count(x). deviation(x) is the root of the mean squared difference from the mean, correlation(x, y)
+// Pearson's. `rows` has one element for each example. Outside of them: + - * /, unary -, exp, log, sqrt, numbers.
 #pragma once
 
 #include <memory>

@@ -35,6 +35,8 @@ class NamedMeasure : public Measure {
   // Binds the vocabularies of the feeds that it reads. Throws UserError (kInvalidGraph, E0414) if there is none, or its entries
   // are not tags of the required kind.
   virtual void bind(const VocabularyOf& vocabulary) = 0;
+  // Those of its names that must be numbers of labels or lengths.
+  virtual std::vector<NameUse> labels() const { return names(); }
 };
 
 // Throws UserError (kInvalidGraph, E0414) if the arguments are wrong.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tools/report/formula.h"
+#include "tools/report/grouped.h"
 
 namespace graphrun {
 
@@ -24,7 +25,11 @@ Report::Report(const std::vector<ir::Binding>& entries, std::vector<Diagnostic>&
     }
     Entry entry{binding.name, binding.at, nullptr, nullptr, nullptr};
     try {
-      if (is_named_measure(binding.value)) {
+      if (binding.by) {
+        auto grouped = make_grouped(binding.value, *binding.by);
+        entry.named = grouped.get();
+        entry.measure = std::move(grouped);
+      } else if (is_named_measure(binding.value)) {
         auto named = make_named_measure(binding.value);
         entry.named = named.get();
         entry.measure = std::move(named);
@@ -55,7 +60,9 @@ std::vector<NameUse> Report::names() const {
 std::vector<NameUse> Report::labels() const {
   std::vector<NameUse> labels;
   for (const Entry& entry : entries_) {
-    if (entry.named) labels.insert(labels.end(), entry.measure->names().begin(), entry.measure->names().end());
+    if (entry.named == nullptr) continue;
+    const std::vector<NameUse> of_entry = entry.named->labels();
+    labels.insert(labels.end(), of_entry.begin(), of_entry.end());
   }
   return labels;
 }
@@ -100,6 +107,11 @@ std::vector<TextMeasure*> Report::texts() const {
     if (entry.text) texts.push_back(entry.text);
   }
   return texts;
+}
+
+TextMeasure* Report::text(const std::string& name) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.name == name; });
+  return found == entries_.end() ? nullptr : found->text;
 }
 
 std::set<std::string> Report::text_fields() const {

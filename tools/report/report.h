@@ -23,7 +23,7 @@ class Report {
   std::vector<NameUse> names() const;
   // Those in named measures, which must be numbers of labels or lengths.
   std::vector<NameUse> labels() const;
-  // Adds an error (E0412) for each name that is neither in `available` nor built in.
+  // Adds an error (E0412) for each name that is neither in `available` nor built in. `available` begins with outputs and feeds.
   void check_names(const std::vector<std::string>& available, std::vector<Diagnostic>& problems) const;
   // Passes each named measure the vocabularies of its feeds' fields. Throws UserError (kInvalidGraph, E0414) with all mistakes
   // if there is none or its entries do not suit.
@@ -32,6 +32,8 @@ class Report {
   void add(const BatchValues& values);
   // The measures of text; the caller passes them the text of each example.
   std::vector<TextMeasure*> texts() const;
+  // The one of that name; null if it is none of text.
+  TextMeasure* text(const std::string& name) const;
   // The fields that they compare with.
   std::set<std::string> text_fields() const;
   // By name, in the order of the job: "f1", "f1.precision", "f1.recall".

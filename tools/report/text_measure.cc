@@ -98,7 +98,8 @@ TextMeasure::TextMeasure(NameUse field, NameUse mode, std::unique_ptr<TextScore>
     : field_(std::move(field)), mode_(std::move(mode)), score_(std::move(score)) {}
 
 void TextMeasure::add_text(const std::string& output, const std::string& reference) {
-  add_counts(sums_, score_->counts(output, std::span(&reference, 1)));
+  each_.push_back(score_->counts(output, std::span(&reference, 1)));
+  add_counts(sums_, each_.back());
   ++segments_;
 }
 
@@ -115,6 +116,7 @@ std::vector<Table> TextMeasure::details() const {
 
 void TextMeasure::clear() {
   sums_.clear();
+  each_.clear();
   segments_ = 0;
 }
 

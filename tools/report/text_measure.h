@@ -23,6 +23,9 @@ class TextMeasure : public Measure {
   TextMeasure(NameUse field, NameUse mode, std::unique_ptr<TextScore> score);
   const NameUse& field() const { return field_; }
   const NameUse& mode() const { return mode_; }
+  const TextScore& score() const { return *score_; }
+  // The counts of each segment since the sums were cleared.
+  const std::vector<Counts>& segments() const { return each_; }
   void add_text(const std::string& output, const std::string& reference);
 
   const std::vector<NameUse>& names() const override { return no_names_; }  // it reads no tensors
@@ -38,6 +41,7 @@ class TextMeasure : public Measure {
   std::vector<NameUse> no_names_;
   std::unique_ptr<TextScore> score_;
   Counts sums_;
+  std::vector<Counts> each_;  // by segment
   std::int64_t segments_ = 0;
 };
 

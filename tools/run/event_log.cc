@@ -13,6 +13,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "runtime/base/system_call.h"
+#include "tools/json/json.h"
 #include "tools/run/events.pb.h"
 
 namespace graphrun {
@@ -46,6 +47,43 @@ void add_value(events::Summary& summary, const std::string& tag, const nlohmann:
   events::Summary::Value& added = *summary.add_value();
   added.set_tag(tag);
   added.set_simple_value(value.get<float>());
+}
+
+// The histogram of a watched value; see tools/train/watcher.h.
+void add_histogram(events::Summary& summary, const std::string& tag, const nlohmann::ordered_json& of) {
+  if (!of.contains("counts")) return;
+  events::Summary::Value& added = *summary.add_value();
+  added.set_tag(tag);
+  events::Histogram& histogram = *added.mutable_histo();
+  const double from = number_of(of["from"]), to = number_of(of["to"]), mean = number_of(of["mean"]),
+               deviation = number_of(of["deviation"]);
+  const auto counts = of["counts"].get<std::vector<double>>();
+  double all = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const double limit = from + (to - from) * static_cast<double>(i + 1) / static_cast<double>(counts.size());
+    histogram.add_bucket_limit(limit);
+    histogram.add_bucket(counts[i]);
+    all += counts[i];
+  }
+  histogram.set_min(from);
+  histogram.set_max(to);
+  histogram.set_num(all);
+  histogram.set_sum(all * mean);
+  histogram.set_sum_squares(all * (deviation * deviation + mean * mean));
+}
+
+// What `train { watch { … } }` recorded at a step.
+void add_watched(events::Summary& summary, const nlohmann::ordered_json& watched) {
+  for (const auto& [kind, values] : watched.items()) {
+    for (const auto& [name, of] : values.items()) {
+      for (const auto& [figure, value] : of.items()) {
+        if (figure != "from" && figure != "to" && figure != "mean" && figure != "deviation") {
+          add_value(summary, "watch/" + figure + "/" + name, value);
+        }
+      }
+      add_histogram(summary, "watch/" + kind + "/" + name, of);
+    }
+  }
 }
 
 }  // namespace
@@ -90,7 +128,9 @@ void EventLog::write(const nlohmann::ordered_json& line) {
   const bool epoch = !line.contains("gradient_norm");  // a line about a whole epoch
   for (const auto& [key, value] : line.items()) {
     if (key == "step" || key == "epoch") continue;
-    if (value.is_object()) {
+    if (key == "watch") {
+      add_watched(*event.mutable_summary(), value);
+    } else if (value.is_object()) {
       for (const auto& [name, figure] : value.items()) add_value(*event.mutable_summary(), key + "/" + name, figure);
     } else if (!epoch || key == "loss") {
       add_value(*event.mutable_summary(), epoch ? "epoch/loss" : "train/" + key, value);

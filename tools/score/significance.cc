@@ -27,16 +27,15 @@ double score_of(const TextScore& score, const std::vector<Counts>& segments) {
   return score.score(sums);
 }
 
-// The fraction of samples whose difference is further from its mean than the actual difference of the outputs.
-double p_value(const std::vector<double>& baseline, const std::vector<double>& other, double difference) {
+}  // namespace
+
+double bootstrap_p_value(const std::vector<double>& baseline, const std::vector<double>& other, double difference) {
   std::vector<double> differences;
   for (std::size_t i = 0; i < other.size(); ++i) differences.push_back(std::abs(other[i] - baseline[i]));
   const double mean = mean_of(differences);
   const auto further = std::count_if(differences.begin(), differences.end(), [&](double d) { return d - mean > difference; });
   return static_cast<double>(further + 1) / static_cast<double>(differences.size() + 1);
 }
-
-}  // namespace
 
 std::vector<Bootstrap> paired_bootstrap(const TextScore& score, const std::vector<std::vector<Counts>>& outputs,
                                         std::int64_t samples, std::uint64_t seed) {
@@ -59,7 +58,7 @@ std::vector<Bootstrap> paired_bootstrap(const TextScore& score, const std::vecto
     result.score = score_of(score, outputs[o]);
     result.mean = mean_of(drawn[o]);
     result.margin = margin_of(drawn[o]);
-    if (o > 0) result.p_value = p_value(drawn[0], drawn[o], std::abs(result.score - results[0].score));
+    if (o > 0) result.p_value = bootstrap_p_value(drawn[0], drawn[o], std::abs(result.score - results[0].score));
     results.push_back(result);
   }
   return results;

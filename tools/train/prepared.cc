@@ -57,7 +57,7 @@ Prepared::Prepared(Network made, NetworkGraphs read, const Device& where, std::v
       recipe(make_recipe(network.job)),
       device(where),
       graphs(std::move(read)),
-      stepper(graphs.training, recipe, *network.job.plan, Target(device, WeightForm::kFloat32, network.job.products), warnings),
+      stepper(graphs.training, recipe, *network.job.plan, target(), warnings),
       evaluator(graphs.inference, network, device),
       seconds(graphs.seconds + seconds_now() - begun) {}
 

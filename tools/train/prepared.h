@@ -42,6 +42,7 @@ struct Prepared {
   const NetworkGraphs graphs;
   Stepper stepper;
   Evaluator evaluator;
+  Target target() const { return {device, WeightForm::kFloat32, network.job.products}; }
   const double seconds;  // time to compile, beginning with the graphs' files
 
  private:

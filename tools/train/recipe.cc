@@ -137,6 +137,8 @@ Recipe make_recipe(const LoadedJob& job) {
   // The same as in fill_defaults, because folders of older programs lack them.
   const Job::Checkpoint& checkpoint = train.checkpoint();
   recipe.metrics_every_steps = train.metrics().every_steps() > 0 ? train.metrics().every_steps() : kMetricsEverySteps;
+  recipe.watch = {read_patterns(train.watch().match(), inside(places, "watch"), "match"),
+                  train.watch().every_steps() > 0 ? train.watch().every_steps() : kWatchEverySteps};
   recipe.checkpoint = {checkpoint.every_steps(), checkpoint.every_minutes(),
                        checkpoint.keep() > 0 ? checkpoint.keep() : kKeptCheckpoints};
   return recipe;

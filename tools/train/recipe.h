@@ -73,6 +73,12 @@ struct RateGroup {
   double factor = 1;
 };
 
+// What is recorded of the network while it trains.
+struct WatchRule {
+  std::vector<NamePattern> match;  // empty: nothing
+  std::int64_t every_steps = 0;    // updates
+};
+
 struct Recipe {
   TrainOptions options;  // options for the compiler; with_objective sets its minimize and per
   ir::SourceText minimize, per;
@@ -93,6 +99,7 @@ struct Recipe {
   StopRule stop;
   AverageRule average;
   std::int64_t metrics_every_steps = 0;
+  WatchRule watch;
   CheckpointRule checkpoint;
 };
 

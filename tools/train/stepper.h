@@ -75,6 +75,18 @@ class Stepper {
   // of the graph as written. Call enter() first. Sets the number of threads to 1 permanently.
   void watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const;
 
+  // Runs another program of the network with the feeds and random numbers that add() would use for this batch. Call enter()
+  // first. Returns its fetches.
+  std::vector<Tensor> run_beside(Executable& other, const Batch& batch, std::int64_t step) const;
+  // Whether an update uses several batches.
+  bool sums_batches() const { return update_ != nullptr; }
+  // Whether the next batch that is added completes an update.
+  bool completes_update() const { return pending_.batches + 1 >= accumulate_; }
+  // The network, with the outputs that are minimized and that divide the gradient; the latter may be empty.
+  const ir::Graph& graph() const { return graph_; }
+  const std::string& objective() const { return options_.minimize; }
+  const std::string& divisor() const { return options_.per; }
+
   const std::vector<std::string>& feeds() const { return feeds_; }
   // The descriptions of initializers; see apply_initializers.
   const std::vector<std::string>& beginnings() const { return beginnings_; }

@@ -124,6 +124,10 @@ void require_batches(const LoadedJob& job, const Communicator& together) {
   const bool is_stream = job.data.format == Format::kStream;
   const std::int64_t batches = is_stream ? job.data.parts : std::max(1, job.message.train().accumulate());
   const int processes = together.size();
+  if (job.message.train().has_watch()) {
+    throw UserError(ExitCode::kUsage, "E0537 watch-alone", "train.watch needs all batches of an update in one process",
+                    {fmt::format("help: train with one process, or without it: `graphrun replay` shows the same of any step")});
+  }
   if (batches >= processes) return;
   if (is_stream) {
     throw UserError(
@@ -218,8 +222,15 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   if (together != nullptr) {
     if (const auto unlike = require_same(*together, facts_of(prepared, digests)); !unlike.empty()) display.warn(unlike);
   }
+  std::optional<Watcher> watcher;
+  if (!recipe.watch.match.empty()) {
+    std::vector<Diagnostic> unused;
+    watcher.emplace(stepper, recipe.watch.match, prepared.target(), unused);
+    if (!unused.empty()) display.warn(unused);
+  }
   Trainer trainer(folder, network, recipe, data, stepper, prepared.evaluator, display, signals, together);
   if (const auto warning = data.too_many_validations(recipe.validate)) display.warn({*warning});
+  if (watcher) trainer.watch(&*watcher);
   if (request.tensorboard) trainer.write_events();
   if (checkpoint) trainer.restore(*checkpoint);
   if (trainer.finished()) {

@@ -91,9 +91,10 @@ ExitCode Trainer::run() {
   // A complete epoch still gets its end, even if the run is over: a signal may have arrived in between.
   while (going && !state_.ended && !(is_over() && state_.next.batch == 0)) {
     going = run_epoch();
-    if (!going || state_.ended || state_.next.batch < source_.batches()) break;
+    if (!going || state_.ended || (last_batch_ && is_over()) || state_.next.batch < source_.batches()) break;
     going = end_epoch();
   }
+  if (going && last_batch_) return ExitCode::kDone;
   if (going && end_within_epoch() && finish()) return ExitCode::kDone;
   const int came = signal();
   save();
@@ -161,6 +162,7 @@ bool Trainer::run_batches() {
     const std::int64_t step = state_.step;
     one_batch(*batch);
     look_at_clock();
+    if (last_batch_ && is_over()) return true;
     if (validation_is_due() && !validate_within_epoch()) return false;
     if (stopped()) return false;
     if (save_is_due(step)) save();
@@ -175,6 +177,18 @@ bool Trainer::run_batches() {
 void Trainer::one_batch(const Batch& batch) {
   const double used = rate();
   steps_since_.rates.push_back(used);
+  const bool watched = watcher_ != nullptr && (state_.step + 1) % recipe_.watch.every_steps == 0 && stepper_.completes_update();
+  if (last_batch_ && state_.step + 1 == recipe_.end.updates && (stepper_.completes_update() || batch.last)) {
+    settle(0);
+    stepper_.enter(batch);
+    last_batch_(batch, used);
+  }
+  if (watched) {
+    const WorkMeter::Pause pause(meter_);
+    settle(0);
+    stepper_.enter(batch);
+    watcher_->before(stepper_, batch, state_.step);
+  }
   std::optional<StepOutcome> outcome =
       batches_ ? stepper_.count(figures_, state_.step, used) : stepper_.add(batch, state_.step, used);
   state_.next = {batch.position.epoch, batch.position.batch + 1};
@@ -182,7 +196,13 @@ void Trainer::one_batch(const Batch& batch) {
   of_epoch_.add(batch);
   if (outcome) {
     begin(std::move(*outcome), used, batch.position);
-    settle(stepper_.runs_ahead() ? 1 : 0);
+    settle(stepper_.runs_ahead() && !watched ? 1 : 0);
+  }
+  if (watched) {
+    const WorkMeter::Pause pause(meter_);
+    write({{"step", state_.step},
+           {"epoch", batch.position.epoch},
+           {"watch", watcher_->after(stepper_, last_result_.gradient_norm)}});
   }
   show(batch);
 }
@@ -199,6 +219,7 @@ void Trainer::settle(std::size_t left) {
     under_way_.pop_front();
     const StepResult result = update.outcome();
     if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) diverged(result, update);
+    last_result_ = result;
     state_.loss_sum += result.loss;
     state_.recent_sum += result.loss;
     ++state_.loss_steps;

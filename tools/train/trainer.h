@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -27,6 +28,7 @@
 #include "tools/train/state.h"
 #include "tools/train/stepper.h"
 #include "tools/train/training_data.h"
+#include "tools/train/watcher.h"
 
 namespace graphrun {
 
@@ -56,6 +58,13 @@ class Trainer {
 
   // Also writes metrics to TensorBoard event files in the model's folder.
   void write_events() { events_ = true; }
+  // Records what it watches, as the recipe says. It must outlive the trainer.
+  void watch(Watcher* watcher) { watcher_ = watcher; }
+  // Ends run() right after the last update, without what a run does at its end. `last` is called with the batch that completes
+  // that update, and its learning rate, before the update.
+  void repeat(std::function<void(const Batch&, double)> last) { last_batch_ = std::move(last); }
+  // That of the last update.
+  const StepResult& last_result() const { return last_result_; }
   // Adds a line to the metrics of a new run.
   void note(const nlohmann::ordered_json& line) { notes_.push_back(line); }
   // Returns kDone, or 128 + N after a checkpoint if signal N arrived, at any process. Throws UserError (kDiverged, E0670; with
@@ -137,6 +146,7 @@ class Trainer {
   std::optional<MetricsLog> metrics_;
   std::optional<SpeedLog> speed_log_;
   bool events_ = false;
+  Watcher* watcher_ = nullptr;
   BestModels best_models_;
   TrainState state_;
   std::vector<std::pair<std::string, ReportResults>> results_;
@@ -148,6 +158,8 @@ class Trainer {
   WorkMeter meter_, of_epoch_;  // since the last line of speed.jsonl; since the beginning of the epoch, with validations
   RunEnd end_;
   double saved_ = 0;  // when
+  StepResult last_result_;
+  std::function<void(const Batch&, double)> last_batch_;  // null: a run, not its repetition
 };
 
 }  // namespace graphrun

@@ -1,4 +1,4 @@
-#include "tools/train/trial.h"
+#include "tools/runs/trial.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tools/train/seeds.h"
+#include "tools/runs/seeds.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 namespace graphrun {
 namespace {
 
-constexpr std::uint64_t kLargestMetrics = std::uint64_t{1} << 30;  // bytes
+constexpr std::uint64_t kLargestSeedMetrics = std::uint64_t{1} << 30;  // bytes
 const std::vector<std::string> kSets = {"valid", "test"};
 
 // The reports of a finished run, by set of data.
@@ -44,7 +44,7 @@ void check_folders(const TrainRequest& request, const std::vector<SeedResults>& 
 // The results in the last line of metrics that has them.
 std::optional<ReportResults> test_results(const ModelLayout& layout) {
   std::optional<ReportResults> last;
-  std::istringstream lines(read_file(layout.metrics(), kLargestMetrics));
+  std::istringstream lines(read_file(layout.metrics(), kLargestSeedMetrics));
   for (std::string line; std::getline(lines, line);) {
     if (auto results = parse_results(line, "test")) last = std::move(results);
   }
@@ -98,7 +98,7 @@ std::string table(const std::vector<SeedResults>& runs) {
   return text;
 }
 
-nlohmann::ordered_json json_of(const std::vector<SeedResults>& runs) {
+nlohmann::ordered_json seeds_json(const std::vector<SeedResults>& runs) {
   nlohmann::ordered_json each = nlohmann::ordered_json::array(), mean, deviation;
   for (const SeedResults& run : runs) {
     nlohmann::ordered_json one = {{"seed", run.seed}, {"folder", run.folder}, {"diverged", run.diverged}};
@@ -153,7 +153,7 @@ ExitCode train_seeds(const TrainRequest& request, const std::vector<std::uint64_
     }
   }
   add_others(request.out, runs);
-  write_file(request.out + "/seeds.json", json_text(json_of(runs), 1) + "\n");
+  write_file(request.out + "/seeds.json", json_text(seeds_json(runs), 1) + "\n");
   write_output("-", table(runs));
   return ended;
 }

@@ -1,37 +1,25 @@
-// The matrix products of a compiled network and nothing else, each with the fastest method on the device: the lower bound to
-// which the time of a step is compared.
-#pragma once
+#include "tools/bench/products.h"
 
-#include <dnnl.hpp>
+#include <omp.h>
 
 #include <algorithm>
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
+#include <dnnl.hpp>
+#include <unordered_map>
 
-#include "compiler/ir/graph.h"
 #include "compiler/ir/op.h"
 #include "ops/matmul/packed.h"
-#include "ops/matmul/product.h"
 #include "runtime/base/processor.h"
-#include "runtime/device/device.h"
+#include "runtime/execute/profiler.h"
 #include "runtime/program/kernel.h"
-#include "tests/bench/peer.h"
+#include "runtime/threads/threads.h"
+#include "tools/bench/timing.h"
 
 namespace graphrun {
-
-// A product that runs `times` times.
-class ProductAlone {
- public:
-  virtual ~ProductAlone() = default;
-  virtual void run() const = 0;
-};
+namespace {
 
 // The shortest of ten times, in milliseconds.
 template <class Fn>
-double best(Fn&& fn) {
+double shortest_of_ten(Fn&& fn) {
   double best = 1e30;
   for (int i = 0; i < 10; ++i) {
     const std::int64_t begin = Profiler::now();
@@ -55,7 +43,7 @@ class HostProduct : public ProductAlone {
         panels_(random_tensor({p.n * p.k}, 1)) {
     if (times == 1 || !packed_.available() || p.transpose_a) return;
     packed_.pack(b_.data<float>(), panels_.data<float>(), 0, p.n);
-    const double whole = best([&] { run_whole(); }), panels = best([&] { run_panels(); });
+    const double whole = shortest_of_ten([&] { run_whole(); }), panels = shortest_of_ten([&] { run_panels(); });
     by_panels_ = panels < whole;
   }
   void run() const override {
@@ -107,7 +95,7 @@ class RoundedHostProduct : public ProductAlone {
     for (std::int64_t i = 0; i < parts; ++i) parts_.emplace_back(*this, p.m * i / parts, p.m * (i + 1) / parts);
     if (times == 1 || !packed_.available() || p.transpose_a) return;
     panels_ = zeros(static_cast<std::int64_t>(packed_.bytes()) / 2);
-    by_panels_ = best([&] { run_panels(1); }) < best([&] { run_whole(); });
+    by_panels_ = shortest_of_ten([&] { run_panels(1); }) < shortest_of_ten([&] { run_whole(); });
   }
   void run() const override {
     if (by_panels_) return run_panels(times_);
@@ -116,8 +104,8 @@ class RoundedHostProduct : public ProductAlone {
 
  private:
   // Computes rows [begin, end).
-  struct Part {
-    Part(const RoundedHostProduct& whole, std::int64_t begin, std::int64_t end) {
+  struct RowsOfProduct {
+    RowsOfProduct(const RoundedHostProduct& whole, std::int64_t begin, std::int64_t end) {
       using Dims = dnnl::memory::dims;
       using Type = dnnl::memory::data_type;
       const MatrixProduct& p = whole.p_;
@@ -148,7 +136,7 @@ class RoundedHostProduct : public ProductAlone {
       const int before = omp_get_max_threads();
       omp_set_num_threads(1);
       for (; begin < end; ++begin) {
-        const Part& part = parts_[static_cast<std::size_t>(begin)];
+        const RowsOfProduct& part = parts_[static_cast<std::size_t>(begin)];
         part.primitive.execute(part.stream, part.arguments);
       }
       omp_set_num_threads(before);
@@ -170,7 +158,7 @@ class RoundedHostProduct : public ProductAlone {
   std::vector<std::uint16_t> a_, b_, panels_;
   Tensor rows_;
   mutable Tensor c_;
-  std::vector<Part> parts_;
+  std::vector<RowsOfProduct> parts_;
   bool by_panels_ = false;
 };
 
@@ -229,80 +217,63 @@ class DeviceProduct : public ProductAlone {
   DeviceMemory workspace_;
 };
 
-class ProductsAlone {
- public:
-  explicit ProductsAlone(Target target = {}) : target_(target) {}
+}  // namespace
 
-  void add(const MatrixProduct& p, std::int64_t times) {
-    if (p.m == 0 || p.n == 0 || p.k == 0 || times == 0) return;
-    operations_ += p.operations() * static_cast<double>(times);
-    if (target_.device->is_cpu() && rounds_on_cpu(target_.products) && RoundedProduct::serves(p.n)) {
-      products_.push_back(std::make_unique<RoundedHostProduct>(p, times));
-    } else if (target_.device->is_cpu()) {
-      products_.push_back(std::make_unique<HostProduct>(p, times));
+void ProductsAlone::add(const MatrixProduct& p, std::int64_t times) {
+  if (p.m == 0 || p.n == 0 || p.k == 0 || times == 0) return;
+  operations_ += p.operations() * static_cast<double>(times);
+  if (target_.device->is_cpu() && rounds_on_cpu(target_.products) && RoundedProduct::serves(p.n)) {
+    products_.push_back(std::make_unique<RoundedHostProduct>(p, times));
+  } else if (target_.device->is_cpu()) {
+    products_.push_back(std::make_unique<HostProduct>(p, times));
+  } else {
+    products_.push_back(std::make_unique<DeviceProduct>(*target_.device, p, times, target_.products));
+  }
+}
+
+double ProductsAlone::run() const {
+  const std::int64_t begin = Profiler::now();
+  for (const auto& product : products_) product->run();
+  if (!target_.device->is_cpu()) target_.device->backend().wait();
+  return milliseconds(begin);
+}
+
+std::function<void(const std::string&, const ir::Graph&, double)> ProductsOfGraph::observer() {
+  return [this](const std::string& stage, const ir::Graph& graph, double) {
+    if (stage == "merge" || stage == "fuse") done_ = true;
+    if (!done_) graph_ = graph;
+  };
+}
+
+ProductsAlone ProductsOfGraph::alone(const SymbolValues& symbols, Target target) const {
+  ProductsAlone out(target);
+  add(graph_, symbols, 1, out);
+  return out;
+}
+
+void ProductsOfGraph::add(const ir::Graph& graph, const SymbolValues& symbols, std::int64_t times, ProductsAlone& out) {
+  for (const ir::Node& node : graph.nodes) {
+    const auto sizes = [&](ir::ValueId v) { return evaluate(graph.type(v).shape, symbols); };
+    if (ir::is_scan(node)) add(node.regions[0], symbols, times * node.attributes.dim("steps").evaluate(symbols), out);
+    if (node.op->name == "matmul_reduce") {
+      const Sizes a = sizes(node.inputs[0]), b = sizes(node.inputs[1]);
+      out.add({a.back(), b.back(), element_count(a) / std::max<std::int64_t>(1, a.back()), true, false}, times);
+    }
+    if (node.op->name != "matmul") continue;
+    const Sizes a = sizes(node.inputs[0]), b = sizes(node.inputs[1]), y = sizes(node.outputs[0]);
+    MatrixProduct p{1, 1, 1, node.attributes.boolean("transpose_a"), node.attributes.boolean("transpose_b")};
+    p.k = p.transpose_a ? a[a.size() - 2] : a.back();
+    if (b.size() > 1) p.n = y.back();
+    if (a.size() > 1) p.m = y[y.size() - (b.size() > 1 ? 2 : 1)];
+    // A matrix shared by all rows is one product; otherwise there is one per entry of the batch.
+    const std::int64_t batch = element_count(y) / std::max<std::int64_t>(1, p.m * p.n);
+    if (b.size() <= 2 && !p.transpose_a) {
+      p.m *= batch;
+      out.add(p, times);
     } else {
-      products_.push_back(std::make_unique<DeviceProduct>(*target_.device, p, times, target_.products));
+      out.add(p, times * batch);
     }
   }
-  // Milliseconds for all of them, one after the other.
-  double run() const {
-    const std::int64_t begin = Profiler::now();
-    for (const auto& product : products_) product->run();
-    if (!target_.device->is_cpu()) target_.device->backend().wait();
-    return milliseconds(begin);
-  }
-  double operations() const { return operations_; }
-
- private:
-  Target target_;
-  double operations_ = 0;
-  std::vector<std::unique_ptr<ProductAlone>> products_;
-};
-
-// Observes the compilation of a graph, up to the pass after which its products are those that must be computed: moved out of
-// loops where possible, but not yet merged or packed.
-class ProductsOfGraph {
- public:
-  std::function<void(const std::string&, const ir::Graph&, double)> observer() {
-    return [this](const std::string& stage, const ir::Graph& graph, double) {
-      if (stage == "merge" || stage == "fuse") done_ = true;
-      if (!done_) graph_ = graph;
-    };
-  }
-  ProductsAlone alone(const SymbolValues& symbols, Target target = {}) const {
-    ProductsAlone out(target);
-    add(graph_, symbols, 1, out);
-    return out;
-  }
-
- private:
-  static void add(const ir::Graph& graph, const SymbolValues& symbols, std::int64_t times, ProductsAlone& out) {
-    for (const ir::Node& node : graph.nodes) {
-      const auto sizes = [&](ir::ValueId v) { return evaluate(graph.type(v).shape, symbols); };
-      if (ir::is_scan(node)) add(node.regions[0], symbols, times * node.attributes.dim("steps").evaluate(symbols), out);
-      if (node.op->name == "matmul_reduce") {
-        const Sizes a = sizes(node.inputs[0]), b = sizes(node.inputs[1]);
-        out.add({a.back(), b.back(), element_count(a) / std::max<std::int64_t>(1, a.back()), true, false}, times);
-      }
-      if (node.op->name != "matmul") continue;
-      const Sizes a = sizes(node.inputs[0]), b = sizes(node.inputs[1]), y = sizes(node.outputs[0]);
-      MatrixProduct p{1, 1, 1, node.attributes.boolean("transpose_a"), node.attributes.boolean("transpose_b")};
-      p.k = p.transpose_a ? a[a.size() - 2] : a.back();
-      if (b.size() > 1) p.n = y.back();
-      if (a.size() > 1) p.m = y[y.size() - (b.size() > 1 ? 2 : 1)];
-      // A matrix shared by all rows is one product; otherwise there is one per entry of the batch.
-      const std::int64_t batch = element_count(y) / std::max<std::int64_t>(1, p.m * p.n);
-      if (b.size() <= 2 && !p.transpose_a) {
-        p.m *= batch;
-        out.add(p, times);
-      } else {
-        out.add(p, times * batch);
-      }
-    }
-  }
-
-  ir::Graph graph_;
-  bool done_ = false;
-};
+}
 
 }  // namespace graphrun

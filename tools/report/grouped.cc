@@ -143,7 +143,7 @@ class Grouped : public NamedMeasure {
     value_ = element_term(of.operands[0], names_, leaves_);
     if (pairs_) second_ = element_term(of.operands[1], names_, leaves_);
     if (leaves_.empty()) report_error(of.at, fmt::format("{} of no output or feed", what_));
-    for (const auto& [key, value] : of.keywords) {
+    for (const auto& [key, value, place] : of.keywords) {
       if (key != "lengths" || value.kind != Kind::kName) {
         report_error(value.at, fmt::format("{} has no '{}'; expected lengths=NAME", what_, key));
       }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/memory.h"
+#include "runtime/base/markup.h"
 #include "runtime/program/arena.h"
 
 namespace graphrun {
@@ -17,20 +18,6 @@ constexpr double kBelow = 90;       // space below the arena, for the other axis
 constexpr double kNarrowest = 520;  // width of the legend
 constexpr int kTicks = 6, kMostPositions = 12;
 constexpr const char* kColors[] = {"#8dd3c7", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5", "#bc80bd"};
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '&': out += "&amp;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 constexpr const char* kBody = "#eee";
 

@@ -12,6 +12,7 @@
 #include "compiler/dump/page_text.h"
 #include "compiler/dump/picture.h"
 #include "compiler/frontend/source.h"
+#include "runtime/base/markup.h"
 
 namespace graphrun {
 namespace {
@@ -295,33 +296,22 @@ std::string in_script(const Json& data) {
   return out;
 }
 
-std::string in_html(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '&': out += "&amp;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
-void substitute(std::string& text, std::string_view what, const std::string& by) {
-  const std::size_t at = text.find(what);
-  text.replace(at, what.size(), by);
-}
-
 }  // namespace
 
 std::string html(const Page& page) {
-  std::string text(page_html());
-  substitute(text, "{{TITLE}}", in_html(page.title));
-  substitute(text, "{{STYLE}}", std::string(page_css()));
-  substitute(text, "{{SCRIPT}}", std::string(page_js()));
-  substitute(text, "{{DATA}}", in_script(PageWriter().data(page)));
+  const std::map<std::string_view, std::string> parts = {{"TITLE", escaped(page.title)},
+                                                         {"STYLE", std::string(page_css())},
+                                                         {"SCRIPT", std::string(page_js())},
+                                                         {"DATA", in_script(PageWriter().data(page))}};
+  std::string text;
+  std::string_view rest = page_html();
+  for (std::size_t at = rest.find("{{"); at != std::string_view::npos; at = rest.find("{{")) {
+    const std::size_t end = rest.find("}}", at);
+    text += rest.substr(0, at);
+    text += parts.at(rest.substr(at + 2, end - at - 2));
+    rest.remove_prefix(end + 2);
+  }
+  text += rest;
   return text;
 }
 

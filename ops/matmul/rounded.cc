@@ -46,7 +46,7 @@ RoundedProduct::RoundedProduct(const MatrixProduct& product, std::int64_t panel)
 
 RoundedProduct::RoundedProduct(const MatrixProduct& product, std::int64_t panel, PairSet set)
     : product_(product), panel_(panel), set_(set), step_(set == PairSet::kAmx ? kPairTileTerms : 2) {
-  static_assert(kTerms % kPairTileTerms == 0 && kRows <= 48 && kMostPanel <= 48);
+  static_assert(kTerms % kPairTileTerms == 0 && kRows <= kMostOfPairBlock && kMostPanel <= kMostOfPairBlock);
   if (!multiplies_bfloat16() || product.m <= 0 || product.n <= 0 || product.k <= 0) return;
   if (set_ == PairSet::kAmx) {
     available_ = true;

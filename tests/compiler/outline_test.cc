@@ -155,10 +155,10 @@ TEST(Outline, KeepsTheGradientAndTheUpdatesApart) {
 
 TEST(Page, HoldsEveryStageAndTheFiles) {
   const ir::Graph graph = translator();
-  Page page{"a </script> & <b>", {{"checked", outline(graph)}}, "", {{Symbol::named("batch"), 3}}, {}, {}};
+  Page page{"a </script> & <b> {{DATA}}", {{"checked", outline(graph)}}, "", {{Symbol::named("batch"), 3}}, {}, {}};
   const std::string text = html(page);
-  EXPECT_THAT(text, HasSubstr("<title>a &lt;/script&gt; &amp; &lt;b&gt;</title>"));
-  EXPECT_THAT(text, Not(HasSubstr("{{")));
+  EXPECT_THAT(text, HasSubstr("<title>a &lt;/script&gt; &amp; &lt;b&gt; {{DATA}}</title>"));
+  for (const std::string part : {"{{TITLE}}", "{{STYLE}}", "{{SCRIPT}}"}) EXPECT_THAT(text, Not(HasSubstr(part)));
   const std::string begin = "<script id=\"data\" type=\"application/json\">";
   const std::size_t at = text.find(begin) + begin.size();
   const auto data = nlohmann::json::parse(text.substr(at, text.find("</script>", at) - at));

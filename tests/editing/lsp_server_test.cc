@@ -88,7 +88,12 @@ TEST_F(LspServer, AnswersCancelledRequestsWithAnError) {
                     framed({{"jsonrpc", "2.0"}, {"method", "$/cancelRequest"}, {"params", {{"id", 42}}}}));
   EXPECT_TRUE(client.response_to(41).contains("result"));
   EXPECT_EQ(client.response_to(42)["error"]["code"], -32800);
+  // One that has been answered, or that there never was, cancels no later request with its id.
   client.notify("$/cancelRequest", {{"id", 43}});
+  client.request("textDocument/hover", client.at("cell.pbtxt", 5));
+  other["id"] = 43;
+  client.send_bytes(framed(other));
+  EXPECT_TRUE(client.response_to(43).contains("result"));
   EXPECT_EQ(client.end(), 0);
 }
 

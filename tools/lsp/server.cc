@@ -189,6 +189,8 @@ class Server : public Workspace {
       checks_.erase(path);
       full_.erase(path);
       send(notification("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", Json::array()}}));
+    } else if (method == "$/cancelRequest") {  // the request has been answered by now; its id may be used again
+      cancelled_.erase(json_text_of_bytes(parameters.at("id")));
     } else if (method == "workspace/didChangeWatchedFiles") {
       documents_.touch();
     }

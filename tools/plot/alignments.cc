@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/base/markup.h"
 #include "tools/json/json.h"
-#include "tools/plot/svg.h"
 #include "tools/text/lines.h"
 #include "tools/text/utf8.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tools/plot/svg.h"
+#include "runtime/base/markup.h"
 
 namespace graphrun {
 namespace {

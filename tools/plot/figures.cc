@@ -11,11 +11,11 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/builder.h"
+#include "runtime/base/markup.h"
 #include "runtime/execute/executable.h"
 #include "tools/json/json.h"
 #include "tools/model/expression.h"
 #include "tools/plot/chart.h"
-#include "tools/plot/svg.h"
 #include "tools/text/utf8.h"
 
 namespace graphrun {

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cmath>
 
-#include "tools/plot/svg.h"
+#include "runtime/base/markup.h"
 
 namespace graphrun {
 namespace {

@@ -83,7 +83,7 @@ let stage = prepare(data.stages[0]);
 let view = {x: 0, y: 0, zoom: 1};  // canvas = (graph - x, y) * zoom
 let selected = null;               // a box
 let lit = new Set(), litGradient = new Set(), litLine = null;
-const history = [];
+const past = [];  // earlier views
 let pending = false;
 
 function redraw() {
@@ -229,8 +229,8 @@ function fit(b) {
 }
 
 function goTo(target) {
-  history.push(view);
-  if (history.length > 100) history.shift();
+  past.push(view);
+  if (past.length > 100) past.shift();
   view = target;
   redraw();
 }
@@ -288,16 +288,20 @@ function showFiles() {
 const comesFrom = (b, f, line) => b.a.some(calls => calls.some(([file, at]) => file === f && at === line));
 const standsAt = (b, f, line) => b.a.some(calls => calls.length && calls[0][0] === f && calls[0][1] === line);
 
+function unlight() {
+  lit = new Set();
+  litGradient = new Set();
+  for (const e of document.querySelectorAll('.line.lit, .line.gradient')) e.classList.remove('lit', 'gradient');
+}
+
 // Lights everything that comes from a line: its equations, or what its calls contain; and its gradient.
 function lightLine(f, line) {
   litLine = [f, line];
-  lit = new Set();
-  litGradient = new Set();
+  unlight();
   for (const b of stage.boxes) {
     if (b.k === 'port' || !comesFrom(b, f, line)) continue;
     (b.g ? litGradient : lit).add(b);
   }
-  for (const e of document.querySelectorAll('.line.lit, .line.gradient')) e.classList.remove('lit', 'gradient');
   const e = (lineElements[f] || [])[line];
   if (e) {
     e.classList.add('lit');
@@ -336,6 +340,26 @@ function kernelLines(f, line) {
 
 // ---- details
 
+function headingOf(level, text) {
+  const heading = document.createElement(level);
+  heading.textContent = text;
+  return heading;
+}
+
+// The details' element, with nothing but a title.
+function newDetails(title) {
+  const details = element('details');
+  details.replaceChildren(headingOf('h2', title));
+  return details;
+}
+
+function showKernels(details, text) {
+  if (!text) return;
+  const pre = document.createElement('pre');
+  pre.textContent = text;
+  details.append(headingOf('h3', 'in the kernels'), pre);
+}
+
 function row(table, name, text) {
   if (text === '' || text === undefined || text === null) return;
   const r = table.insertRow();
@@ -367,11 +391,7 @@ function pathOf(b) {
 }
 
 function describe(title, forward, gradient, kernels) {
-  const details = element('details');
-  details.replaceChildren();
-  const heading = document.createElement('h2');
-  heading.textContent = title;
-  details.append(heading);
+  const details = newDetails(title);
   const leaves = list => list.filter(b => b.k === 'node');
   const table = document.createElement('table');
   const sum = {nodes: 0, parameters: 0, bytes: 0, ms: 0};
@@ -380,36 +400,25 @@ function describe(title, forward, gradient, kernels) {
   details.append(table);
   for (const [name, list] of [['computes', leaves(forward)], ['gradient', leaves(gradient)]]) {
     if (!list.length) continue;
-    const h = document.createElement('h3'), ul = document.createElement('ul');
-    h.textContent = `${name}: ${list.length} operator${list.length === 1 ? '' : 's'}`;
+    const ul = document.createElement('ul');
     list.slice(0, 200).forEach(b => ul.append(link(b)));
-    details.append(h, ul);
+    details.append(headingOf('h3', `${name}: ${list.length} operator${list.length === 1 ? '' : 's'}`), ul);
   }
-  if (kernels) {
-    const h = document.createElement('h3'), pre = document.createElement('pre');
-    h.textContent = 'in the kernels';
-    pre.textContent = kernels;
-    details.append(h, pre);
-  }
+  showKernels(details, kernels);
 }
 
 function select(b) {
   selected = b;
   redraw();
   if (!b) return;
-  lit = new Set();
-  litGradient = new Set();
-  for (const e of document.querySelectorAll('.line.lit, .line.gradient')) e.classList.remove('lit', 'gradient');
-  const details = element('details');
-  details.replaceChildren();
-  const heading = document.createElement('h2'), table = document.createElement('table');
-  heading.textContent = pathOf(b);
+  unlight();
+  const details = newDetails(pathOf(b)), table = document.createElement('table');
   row(table, 'what', b.k === 'node' ? b.o : b.k === 'variable' ? b.t : b.k);
   row(table, 'equation', b.k === 'equation' || b.k === 'node' ? b.t : '');
   if (b.k === 'group' && b.t) row(table, 'loop', b.t);
   row(table, 'type', withNumbers(b.e));
   sums(table, b.sum);
-  details.append(heading, table);
+  details.append(table);
   const list = document.createElement('ul');
   b.a.forEach((calls, i) => calls.forEach(([f, line], depth) => {
     const item = document.createElement('li'), a = document.createElement('a');
@@ -425,15 +434,8 @@ function select(b) {
     }
   }));
   details.append(list);
-  if (b.a.length) {
-    const text = [...new Set(b.a.map(calls => calls[0] ? kernelLines(calls[0][0], calls[0][1]) : ''))].filter(x => x).join('\n');
-    if (text) {
-      const h = document.createElement('h3'), pre = document.createElement('pre');
-      h.textContent = 'in the kernels';
-      pre.textContent = text;
-      details.append(h, pre);
-    }
-  }
+  const lines = b.a.filter(calls => calls.length).map(calls => kernelLines(calls[0][0], calls[0][1]));
+  showKernels(details, [...new Set(lines)].filter(text => text).join('\n'));
 }
 
 // ---- search
@@ -463,8 +465,7 @@ function chooseStage(index) {
   stage = prepare(data.stages[index]);
   element('stage-name').textContent = `${stage.name}: ${stage.boxes[0].sum.nodes} operators`;
   selected = null;
-  lit = new Set();
-  litGradient = new Set();
+  unlight();
   view = fit(stage.boxes[0]);
   if (litLine) lightLine(...litLine);
   search(element('search').value);
@@ -522,7 +523,7 @@ canvas.addEventListener('keydown', e => {
 });
 element('whole').onclick = () => goTo(fit(stage.boxes[0]));
 element('back').onclick = () => {
-  if (history.length) view = history.pop();
+  if (past.length) view = past.pop();
   redraw();
 };
 element('search').oninput = element('search').onfocus = e => search(e.target.value);

@@ -90,13 +90,14 @@ class Spacer {
 }  // namespace
 
 bool is_expression(TextSyntax kind) {
-  return kind == TextSyntax::EXPRESSION || kind == TextSyntax::BINDINGS || kind == TextSyntax::EQUATION ||
-         kind == TextSyntax::SHAPE;
+  return kind == TextSyntax::EXPRESSION || kind == TextSyntax::BINDINGS || kind == TextSyntax::REPORTS ||
+         kind == TextSyntax::EQUATION || kind == TextSyntax::SHAPE;
 }
 
 void parse_text(const ir::SourceText& text, TextSyntax kind) {
   if (kind == TextSyntax::EXPRESSION) ir::parse_expression(text);
   if (kind == TextSyntax::BINDINGS) ir::parse_bindings(text);
+  if (kind == TextSyntax::REPORTS) ir::parse_grouped_bindings(text);
   if (kind == TextSyntax::EQUATION) ir::parse_equation(text);
   if (kind == TextSyntax::SHAPE) ir::parse_shape(text);
 }

@@ -367,7 +367,7 @@ class Completer {
       if (parts.begins_binding && a_.definition != nullptr) inputs_of(*a_.definition, replaced);
       fields(parts);
       item("length", kItemFunction, "the number of steps of a field", "length(", replaced);
-    } else if (kind == TextSyntax::BINDINGS || kind == TextSyntax::EXPRESSION) {
+    } else if (kind == TextSyntax::BINDINGS || kind == TextSyntax::REPORTS || kind == TextSyntax::EXPRESSION) {
       outputs(parts);
       fields(parts);
       attributes(parts, nullptr);

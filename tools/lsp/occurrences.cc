@@ -304,7 +304,11 @@ class OccurrenceFinder {
           for (const Expression& e : parsed_expression(source)) values(e, fields);
           break;
         case TextSyntax::BINDINGS:
-          for (const ir::Binding& b : parsed_bindings(source)) job_binding(field, b, fields);
+        case TextSyntax::REPORTS:
+          for (const ir::Binding& b : parsed_bindings(source)) {
+            job_binding(field, b, fields);
+            if (b.by) values(*b.by, fields);
+          }
           break;
         default: break;
       }

@@ -47,7 +47,7 @@ std::optional<std::size_t> offset_in_text(const ir::SourceText& text, int line, 
 
 std::vector<ir::Binding> parsed_bindings(const ir::SourceText& text) {
   try {
-    return ir::parse_bindings(text);
+    return ir::parse_grouped_bindings(text);
   } catch (const UserError&) {
     return {};
   }

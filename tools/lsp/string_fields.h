@@ -33,7 +33,7 @@ std::optional<StringField> string_at(const Places& places, const google::protobu
 // The offset in the text of a string of an offset in the file; nullopt if it is not in one of its literals.
 std::optional<std::size_t> offset_in_text(const ir::SourceText& text, int line, int column);
 
-// Nothing where the text has mistakes.
+// Nothing where the text has mistakes. Bindings may have groups, as those of reports.
 std::vector<ir::Binding> parsed_bindings(const ir::SourceText& text);
 std::vector<ir::Expression> parsed_expression(const ir::SourceText& text);  // one, or none
 

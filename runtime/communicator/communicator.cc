@@ -39,7 +39,7 @@ constexpr std::uint64_t kHeartbeats = 0;  // the number of all transfers that ar
 // There are none while a caller waits, which leaves its core unused, unless nothing has arrived for some milliseconds.
 constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{500};
 constexpr std::chrono::milliseconds kWithoutPause{20};
-constexpr Seconds kToTellAnEnd{2}, kToArrive{0.3};
+constexpr Seconds kToTellAnEnd{2}, kToArrive{0.3}, kToFinish{3};
 
 // A message about the end of a process consists of this and a text.
 struct EndHeader {
@@ -70,6 +70,7 @@ struct Communicator::Impl {
     void* request = nullptr;
     int peer = 0;
     std::uint64_t number = 0;
+    bool receives = false;
   };
   struct Begun {
     Transfer transfer;
@@ -94,17 +95,27 @@ struct Communicator::Impl {
   }
 
   ~Impl() {
-    {
-      const std::lock_guard lock(mutex);
-      leaving = true;
-    }
-    wanted.notify_one();
+    if (!thread.joinable()) return;
+    leave();
     thread.join();
+  }
+
+  void leave() {
+    const std::lock_guard lock(mutex);
+    leaving = true;
+    wanted.notify_one();
   }
 
   // Only the communication thread calls the functions below.
 
   void work() {
+    communicate();
+    const std::lock_guard lock(mutex);
+    finished = true;
+    changed.notify_all();
+  }
+
+  void communicate() {
     std::exception_ptr reason;
     try {
       join();
@@ -126,11 +137,18 @@ struct Communicator::Impl {
     for (Open& open : opened) {
       if (open.request != nullptr) mpi->cancel(open.request);
     }
-    const bool all_leave = [&] {
-      const std::lock_guard lock(mutex);
-      return end == nullptr && !ended;
-    }();
-    if (all_leave) mpi->finish();  // it waits for the other processes
+    for (const Pending& one : pending) {
+      if (one.receives) mpi->cancel(one.request);
+    }
+    if (all_leave()) mpi->finish();  // it waits for the other processes
+  }
+
+  // Whether no process is lost, so that all of them leave: at the end of a run, or with an error that all of them know. To
+  // MPICH's launcher, the first process that ends before finish() is a crash: it kills the others, and with them their exit
+  // code.
+  bool all_leave() {
+    const std::lock_guard lock(mutex);
+    return end == nullptr ? !ended : end->code() != static_cast<int>(ExitCode::kRunFailed);
   }
 
   void join() {
@@ -217,7 +235,7 @@ struct Communicator::Impl {
       if (request == nullptr) {
         lose(transfer.peer);
       } else {
-        pending.push_back({request, transfer.peer, number});
+        pending.push_back({request, transfer.peer, number, transfer.receive != nullptr});
       }
     }
     return !taken.empty() || !follow.empty();
@@ -428,7 +446,7 @@ struct Communicator::Impl {
 
   std::mutex mutex;  // guards the members below
   std::condition_variable changed, wanted;
-  bool joined = false, leaving = false, ended = false;
+  bool joined = false, leaving = false, ended = false, finished = false;
   bool awaited = false;  // a caller waits
   std::exception_ptr not_joined, failure;
   std::deque<Begun> begun;
@@ -478,6 +496,14 @@ Communicator::~Communicator() {
     gather("");  // the others may still compute
   } catch (const std::exception&) {
   }
+  impl_->leave();
+  std::unique_lock lock(impl_->mutex);
+  const bool may_hang = impl_->end != nullptr;  // finish() waits for messages that nobody will receive
+  if (!may_hang || impl_->changed.wait_for(lock, kToFinish, [&] { return impl_->finished; })) return;
+  // The library's thread and what it uses remain until the process ends.
+  impl_->thread.detach();
+  lock.unlock();
+  static_cast<void>(impl_.release());
 }
 
 int Communicator::rank() const { return impl_->rank; }

@@ -1,6 +1,7 @@
 // graphrun evaluate MODEL --data FILE …
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "runtime/base/file.h"
@@ -13,11 +14,23 @@
 namespace graphrun {
 namespace {
 
+void keep_reports(Report& report, const std::vector<std::string>& wanted) {
+  const std::vector<std::string> known = report.entry_names();
+  for (const std::string& name : wanted) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string near = did_you_mean(name, known);
+    throw UsageError(fmt::format("--report {}: the job has no report '{}'; {}it has {}", name, name,
+                                 near.empty() ? "" : near + " ", fmt::join(known, ", ")));
+  }
+  report.keep(wanted);
+}
+
 ExitCode evaluate_together(const Arguments& arguments, Communicator* together) {
   po::options_description group("evaluation", 100);
   group.add_options()("data", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE ..."),
                       "data in the job's format; its test files unless given")("json", "one JSON object instead of a table")(
-      "details", "also results by class or kind, and confusions")(
+      "details", "also results by class, kind or group, and confusions")(
+      "report", po::value<std::vector<std::string>>()->value_name("NAME"), "only this report; may be repeated")(
       "each", po::value<std::string>()->value_name("FILE"),
       "also the reports of every example, in FILE: one JSON object a line, in the data's order; without reports that compare "
       "text")("no-shortlist", kNoShortlistHelp)("weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
@@ -28,7 +41,8 @@ ExitCode evaluate_together(const Arguments& arguments, Communicator* together) {
       "Prints the job's reports of a trained model on data. MODEL is a folder that graphrun train wrote, or a\n"
       "job whose infer block loads several such folders, an ensemble.\n"
       "Under mpirun or srun, the processes share the batches; the reports have the same bits as with one process.";
-  line.examples = {"graphrun evaluate run", "graphrun evaluate run --data other.txt"};
+  line.examples = {"graphrun evaluate run", "graphrun evaluate run --data other.txt",
+                   "graphrun evaluate run --details --report gate --set 'report+=gate = mean(read.forward.i) by tags'"};
   line.words = {{"MODEL"}};
   line.groups.push_back(group);
   line.groups.push_back(set_option());
@@ -47,6 +61,9 @@ ExitCode evaluate_together(const Arguments& arguments, Communicator* together) {
   const Device& device = device_for(*options, network.job, together != nullptr);
   for (InferSpec& mode : model.network.job.infer) {
     if (options->count("no-shortlist") != 0 && mode.generate) mode.generate->shortlist.reset();
+  }
+  if (const auto wanted = option<std::vector<std::string>>(*options, "report"); !wanted.empty()) {
+    keep_reports(*model.network.report, wanted);
   }
   const auto each_file = option<std::string>(*options, "each");
   if (each_file == "-") throw UsageError("--each takes a file: stdout has the set's figures");

@@ -87,8 +87,10 @@ class Setter {
     if (sign == std::string::npos || sign == 0) {
       return problem("E0402 wrong-value", 0, argument_.text.size(), "expected PATH=VALUE", "for instance train.epochs=3");
     }
-    for (std::size_t begin = 0; begin <= sign;) {
-      const std::size_t end = std::min(argument_.text.find('.', begin), sign);
+    adds_ = sign > 1 && argument_.text[sign - 1] == '+';
+    const std::size_t path_end = adds_ ? sign - 1 : sign;
+    for (std::size_t begin = 0; begin <= path_end;) {
+      const std::size_t end = std::min(argument_.text.find('.', begin), path_end);
       parts_.push_back({argument_.text.substr(begin, end - begin), begin});
       begin = end + 1;
     }
@@ -97,7 +99,7 @@ class Setter {
     // Whether this is an arg of an imported graph (decoder.readout), and not a misspelled train.epochs.
     const bool misspelled = !did_you_mean(parts_[0].name, field_names(*job_.GetDescriptor())).empty();
     if (parts_.size() > 1 && misspelled) return unknown_field(*job_.GetDescriptor(), parts_[0]);
-    set_argument();
+    adds_ ? only_lists_grow(parts_.back()) : set_argument();
   }
 
  private:
@@ -141,7 +143,8 @@ class Setter {
         return problem("E0404 unknown-field", parts_[at + 1],
                        fmt::format("'{}' is a value of its own: it has no field '{}'", field->name(), parts_[at + 1].name));
       }
-      return field->is_repeated() ? set_list(message, places, *field) : set_scalar(message, places, *field);
+      if (field->is_repeated()) return set_list(message, places, *field);
+      return adds_ ? only_lists_grow(parts_[at]) : set_scalar(message, places, *field);
     }
     if (field->is_repeated()) return walk_repeated(message, places, *field, at);
     if (last) {
@@ -232,15 +235,22 @@ class Setter {
   }
 
   void set_list(pb::Message& message, Places& places, const pb::FieldDescriptor& field) {
-    message.GetReflection()->ClearField(&message, &field);
     auto& values = places.fields[field.name()];
-    values.clear();
+    if (!adds_) {
+      message.GetReflection()->ClearField(&message, &field);
+      values.clear();
+    }
     ir::SourceText list = value_;
     // "[a, b]", as in a file, means "a, b".
     if (list.text.size() >= 2 && list.text.front() == '[' && list.text.back() == ']') list = list.part(1, list.text.size() - 1);
     for (const ir::SourceText& part : split_list(list)) {
       if (store(message, field, part, true)) values.push_back(place_of_value(part));
     }
+  }
+
+  void only_lists_grow(const Part& part) {
+    problem("E0402 wrong-value", part, fmt::format("'{}' is not a list: += adds to a list", part.name),
+            fmt::format("--set {}=VALUE sets it", argument_.text.substr(0, argument_.text.find('+'))));
   }
 
   Places::FieldValue place_of_value(const ir::SourceText& text) const {
@@ -339,6 +349,7 @@ class Setter {
   Places& places_;
   std::vector<Diagnostic>& problems_;
   std::vector<Part> parts_;
+  bool adds_ = false;  // with +=
   ir::SourceText value_;
 };
 

@@ -5,6 +5,7 @@
 //   data.field.tags.vocabulary.min_count=2       a repeated message by its `name`, or by number from 0
 //   train.initialize.*.uniform=0.1               one without a name by its `match`, or by number from 0
 //   data.train=a.txt,b.txt                       a repeated scalar: replaces it; paths start in the current directory
+//   report+=gate = mean(read.forward.i) by tags  adds to a repeated scalar
 //   cell=cells/lstm.pbtxt  hidden=128            not a field of a job: an argument of its graph
 #pragma once
 

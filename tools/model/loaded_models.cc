@@ -146,7 +146,7 @@ void check_all_loaded(const Network& network, const ir::Graph& graph, const Para
 // Checks that settings for a trained model only concern its use.
 void check_settings_of_model(const ModelLayout& layout, const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) {
-    const std::string name = setting.substr(0, setting.find_first_of(".="));
+    const std::string name = setting.substr(0, setting.find_first_of(".+="));
     if (name == "infer" || name == "report" || name == "product_precision") continue;
     throw UsageError(
         fmt::format("--set {}: of a trained model infer, report and product_precision can be set; its graph and data are "

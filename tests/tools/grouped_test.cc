@@ -85,6 +85,28 @@ TEST(Grouped, SumsGoOnFromAState) {
   EXPECT_EQ(whole.state(), rest.state());
 }
 
+// Of text, by what is known of its example: Writings tells the group.
+TEST(Grouped, ScoresOfText) {
+  const std::string text = "b = bleu(german, translate) by length(english, 2), w = wer(german, translate) by kind";
+  Report report = grouped(text);
+  report.text("b")->add_text("ein alter Hund bellt", "ein alter Hund bellt", {1, "2-3"});
+  report.text("b")->add_text("eine ganz andere Katze", "eine sehr kleine Katze", {0, "0-1"});
+  report.text("b")->add_text("der Hund bellt laut", "der Hund bellt laut", {1, "2-3"});
+  report.text("w")->add_text("a b", "a c", {5, "news"});
+  const auto all = report.details();
+  const Table& bleu = all.at(0).second.at(1);
+  EXPECT_EQ(bleu.title, "by length(english, 2)");
+  EXPECT_THAT(bleu.columns, ElementsAre("count", "BLEU"));
+  ASSERT_EQ(bleu.rows.size(), 2u);
+  EXPECT_EQ(bleu.rows[0].first, "0-1");
+  EXPECT_LT(bleu.rows[0].second[1], 30);
+  EXPECT_THAT(bleu.rows[1], Pair("2-3", ElementsAre(2, testing::DoubleNear(100, 1e-9))));
+  EXPECT_THAT(all.at(1).second.at(1).rows, ElementsAre(Pair("news", ElementsAre(1, 50))));
+  Report other = grouped(text);
+  other.restore(nlohmann::json::parse(report.state().dump()));
+  EXPECT_EQ(other.state(), report.state());
+}
+
 TEST(Grouped, Mistakes) {
   const auto refused = [](const std::string& text, const std::string& message) {
     try {
@@ -102,6 +124,7 @@ TEST(Grouped, Mistakes) {
   refused("a = mean(x) by y", "'y' is float32 [2, 2, 2]; expected entries or whole numbers, INT32");
   refused("a = mean(n) by position", "'n' is [2]; it has no axis of positions");
   refused("a = mean(n) by tags", "expected its leading axes, or the batch");
+  refused("a = bleu(german, translate) by position", "a line of text has no positions");
   refused("a = correlation(x) by tags", "correlation takes two values, 1 are given");
   refused("a = mean(x, by=tags) by tags", "mean has no 'by'; expected lengths=NAME");
 }

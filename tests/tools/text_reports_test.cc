@@ -94,6 +94,22 @@ TEST_F(TextReports, FollowTheTrainingAndAreThoseOfWhatIsWritten) {
 
   const Ran details = graphrun({"evaluate", "moved", "--data", "data/left", "data/right", "--details"});
   EXPECT_THAT(details.out, HasSubstr("BLEU|refs:1|case:mixed|tok:none|smooth:exp"));
+  // A report that the model was trained without, by groups of lines; the others are not computed.
+  const auto with = [&](const std::string& report, const std::string& name) {
+    return graphrun({"evaluate", "moved", "--data", "data/left", "data/right", "--details", "--json", "--threads", "1",
+                     "--report", name, "--set", "report+=" + report});
+  };
+  const auto grouped = nlohmann::json::parse(with("by = bleu(right, say, tokenize='none') by length(left, 4)", "by").out);
+  EXPECT_EQ(grouped["by"], reports["score"]);
+  EXPECT_FALSE(grouped.contains("nll"));
+  const auto& groups = grouped["details"]["by"][1];
+  EXPECT_EQ(groups["title"], "by length(left, 4)");
+  double lines_of_groups = 0;
+  for (const auto& row : groups["rows"]) lines_of_groups += row[0].get<double>();
+  EXPECT_EQ(lines_of_groups, static_cast<double>(alone.size()));
+  EXPECT_THAT(with("by = bleu(right, say) by right", "by").err, HasSubstr("an example has several entries of field 'right'"));
+  EXPECT_THAT(with("by = bleu(right, say) by length(middle, 4)", "by").err, HasSubstr("no field 'middle'"));
+  EXPECT_THAT(with("by = chrf(right, say)", "bye").err, HasSubstr("the job has no report 'bye'; did you mean 'by'?"));
   // The model with the best score is kept.
   double best = 0;
   std::istringstream lines(read("moved/metrics.jsonl"));

@@ -111,7 +111,21 @@ class JobChecker {
     }
     const Report report(job_.report, diagnostics_);
     report_names_ = report.result_names();
-    for (const TextMeasure* text : report.texts()) texts_.emplace_back(text->field(), text->mode());
+    for (const TextMeasure* text : report.texts()) {
+      texts_.emplace_back(text->field(), text->mode());
+      if (text->grouped_by()) check_groups(*text->grouped_by());
+    }
+  }
+
+  // Checks the field that a report on text is grouped by.
+  void check_groups(const GroupedBy& by) {
+    grouped_by_.insert(by.of->name);
+    const FieldSpec* const field = job_.data.field(by.of->name);
+    if (by.width > 0 && field != nullptr) return;  // numbers have a length too
+    check_entries(by.of->at, by.of->name);
+    if (field == nullptr || field->splits.empty()) return;
+    problems_.bad(by.of->at, fmt::format("an example has several entries of field '{}'", by.of->name),
+                  fmt::format("by length({}, 10) is by ranges of their number", by.of->name));
   }
 
   // Checks reports on the output of infer blocks.
@@ -431,6 +445,7 @@ class JobChecker {
     for (const InferSpec& infer : job_.infer) used.insert(infer.field);
     used.insert(job_.data.bucket_by);
     for (const auto& [field, mode] : texts_) used.insert(field.name);
+    used.insert(grouped_by_.begin(), grouped_by_.end());
     for (const FieldSpec& field : job_.data.fields) {
       if (!used.count(field.name)) {
         job_.warnings.push_back(
@@ -444,6 +459,7 @@ class JobChecker {
   Problems problems_;
   std::vector<std::string> report_names_;
   std::vector<std::pair<NameUse, NameUse>> texts_;  // by report: the field and the infer block
+  std::set<std::string> grouped_by_;                // fields that reports on text are grouped by
 };
 
 }  // namespace

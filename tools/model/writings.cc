@@ -114,6 +114,21 @@ bool Writings::collect(Communicator& together, bool stopped, const std::vector<s
   return together.broadcast(all_done ? "1" : "") == "1";
 }
 
+TextGroup Writings::group_of(const TextMeasure& measure, const Dataset& set, std::int64_t example) const {
+  if (!measure.grouped_by()) return {};
+  const GroupedBy& by = *measure.grouped_by();
+  const std::vector<FieldSpec>& fields = network_.job.data.fields;
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const FieldSpec& field) { return field.name == by.of->name; });
+  const auto field = static_cast<std::size_t>(found - fields.begin());
+  if (by.width > 0) {
+    const std::int64_t number = set.steps(field, example) / by.width;
+    return {number, by.range(number)};
+  }
+  const std::int32_t entry = set.values(field, example).front();
+  return {entry, network_.vocabularies.at(found->name).entries().at(static_cast<std::size_t>(entry))};
+}
+
 bool Writings::add(const Dataset& set, const Variables& parameters, const std::function<bool()>& stop, Communicator* together) {
   const bool reports = together == nullptr || together->rank() == 0;
   samples_.clear();
@@ -124,7 +139,9 @@ bool Writings::add(const Dataset& set, const Variables& parameters, const std::f
     if (lines.empty() && !write(mode, set, parameters, stop, together, lines)) return false;
     if (!reports) continue;
     const std::string& field = measure->field().name;
-    for (std::int64_t i = 0; i < set.size(); ++i) measure->add_text(lines[static_cast<std::size_t>(i)], set.text(field, i));
+    for (std::int64_t i = 0; i < set.size(); ++i) {
+      measure->add_text(lines[static_cast<std::size_t>(i)], set.text(field, i), group_of(*measure, set, i));
+    }
     std::vector<std::string>& fields = compared[mode];
     if (std::find(fields.begin(), fields.end(), field) == fields.end()) fields.push_back(field);
   }

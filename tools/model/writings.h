@@ -37,6 +37,8 @@ class Writings {
   void add_generator(const InferSpec& mode);
   // The generators of a mode with these parameters, one for each thread that may have batches of its own; created on first use.
   const std::vector<std::unique_ptr<Generator>>& generators(const InferSpec& mode, const Variables& parameters);
+  // The group of an example in a report that has groups.
+  TextGroup group_of(const TextMeasure& measure, const Dataset& set, std::int64_t example) const;
   // Sets the lines of all examples, by number; false if it was stopped, in any process.
   bool write(const std::string& mode, const Dataset& set, const Variables& parameters, const std::function<bool()>& stop,
              Communicator* together, std::vector<std::string>& lines);

@@ -44,7 +44,7 @@ class Grouped : public NamedMeasure {
   void bind(const VocabularyOf& vocabulary) override {
     const Vocabulary* const entries = group_ ? vocabulary(names_[*group_].name) : nullptr;
     if (entries == nullptr) return;
-    if (width_ > 0) {
+    if (by_.width > 0) {
       report_error(names_[*group_].at, fmt::format("'{}' has entries; expected a feed of lengths", names_[*group_].name),
                    fmt::format("feed: \"{0}_lengths = length({0})\" is one", names_[*group_].name));
     }
@@ -80,7 +80,7 @@ class Grouped : public NamedMeasure {
     return {{"", means.correlation()}};
   }
   std::vector<Table> details() const override {
-    Table table{"by " + by_, {"count"}, {}};
+    Table table{"by " + by_.text, {"count"}, {}};
     if (pairs_) {
       table.columns.insert(table.columns.end(), {"mean", "mean of second", "correlation"});
     } else if (what_ == "sum") {
@@ -153,22 +153,10 @@ class Grouped : public NamedMeasure {
   }
 
   void read_groups(const ir::Expression& by) {
-    if (by.kind == Kind::kName && by.dotted() == kPosition) {
-      by_ = kPosition;
-      return;
-    }
-    const ir::Expression* feed = &by;
-    if (by.kind == Kind::kCall && by.text == kLength) {
-      width_ = width_of_ranges(by);
-      feed = &by.operands[0];
-    }
-    if (feed->kind != Kind::kName) {
-      report_error(by.at, "expected what the groups are by",
-                   "by FEED is by its entries, by position by the index along the first axis, by length(FEED, 10) by ranges");
-    }
+    by_ = parse_grouped_by(by);
+    if (!by_.of) return;
     group_ = names_.size();
-    names_.push_back({feed->dotted(), feed->at});
-    by_ = width_ > 0 ? fmt::format("length({}, {})", feed->dotted(), width_) : feed->dotted();
+    names_.push_back(*by_.of);
   }
 
   Groups groups_of(const BatchValues& values, const Sizes& sizes) const {
@@ -185,9 +173,9 @@ class Grouped : public NamedMeasure {
     }
     const NameUse& use = names_[*group_];
     const Tensor& of = values.at(use.name);
-    if (of.dtype() != DType::kInt32 || (width_ > 0 && of.sizes().size() != 1)) {
+    if (of.dtype() != DType::kInt32 || (by_.width > 0 && of.sizes().size() != 1)) {
       report_error(use.at, fmt::format("'{}' is {} {}; expected {}", use.name, name_of(of.dtype()), str(of.sizes()),
-                                       width_ > 0 ? "lengths, INT32 [batch]" : "entries or whole numbers, INT32"));
+                                       by_.width > 0 ? "lengths, INT32 [batch]" : "entries or whole numbers, INT32"));
     }
     // Its axes are the leading axes of the value; or it is [batch], and the value [time, batch, …].
     const Sizes& own = of.sizes();
@@ -200,31 +188,49 @@ class Grouped : public NamedMeasure {
     const std::int64_t outer = of_rows ? sizes[0] * sizes[1] : of.count();
     groups.count = of.count();
     groups.inner = std::max<std::int64_t>(1, elements / std::max<std::int64_t>(1, outer));
-    for (const std::int32_t number : of.span<std::int32_t>()) groups.group.push_back(width_ > 0 ? number / width_ : number);
+    for (const std::int32_t number : of.span<std::int32_t>())
+      groups.group.push_back(by_.width > 0 ? number / by_.width : number);
     return groups;
   }
 
   std::string label_of(std::int64_t group) const {
     if (!group_) return std::to_string(group + 1);
-    if (width_ > 0) return fmt::format("{}-{}", group * width_, (group + 1) * width_ - 1);
+    if (by_.width > 0) return by_.range(group);
     const bool known = group >= 0 && static_cast<std::size_t>(group) < entries_.size();
     return known ? entries_[static_cast<std::size_t>(group)] : std::to_string(group);
   }
 
   Location at_;
-  std::string what_, by_;
+  std::string what_;
+  GroupedBy by_;
   bool pairs_ = false;
   std::vector<NameUse> names_;
   std::vector<std::size_t> leaves_;  // indices in names_
   FormulaTerm value_, second_;
   std::optional<std::size_t> lengths_, group_;  // indices in names_
-  std::int64_t width_ = 0;                      // of ranges of lengths; 0: none
   std::vector<std::string> entries_;            // of the group's feed; empty: numbers
   std::map<std::int64_t, Moments> by_group_;
   Moments all_;
 };
 
 }  // namespace
+
+std::string GroupedBy::range(std::int64_t number) const {
+  return fmt::format("{}-{}", number * width, (number + 1) * width - 1);
+}
+
+GroupedBy parse_grouped_by(const ir::Expression& by) {
+  if (by.kind == Kind::kName && by.dotted() == kPosition) return {std::nullopt, 0, kPosition};
+  const bool of_lengths = by.kind == Kind::kCall && by.text == kLength;
+  const std::int64_t width = of_lengths ? width_of_ranges(by) : 0;
+  const ir::Expression& of = of_lengths ? by.operands[0] : by;
+  if (of.kind != Kind::kName) {
+    report_error(by.at, "expected what the groups are by",
+                 "by FEED is by its entries, by position by the index along the first axis, by length(FEED, 10) by ranges");
+  }
+  const std::string name = of.dotted();
+  return {NameUse{name, of.at}, width, of_lengths ? fmt::format("length({}, {})", name, width) : name};
+}
 
 std::unique_ptr<NamedMeasure> make_grouped(const ir::Expression& of, const ir::Expression& by) {
   return std::make_unique<Grouped>(of, by);

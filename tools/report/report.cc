@@ -25,7 +25,11 @@ Report::Report(const std::vector<ir::Binding>& entries, std::vector<Diagnostic>&
     }
     Entry entry{binding.name, binding.at, nullptr, nullptr, nullptr};
     try {
-      if (binding.by) {
+      if (is_text_measure(binding.value)) {
+        auto text = make_text_measure(binding.value, binding.by ? &*binding.by : nullptr);
+        entry.text = text.get();
+        entry.measure = std::move(text);
+      } else if (binding.by) {
         auto grouped = make_grouped(binding.value, *binding.by);
         entry.named = grouped.get();
         entry.measure = std::move(grouped);
@@ -33,10 +37,6 @@ Report::Report(const std::vector<ir::Binding>& entries, std::vector<Diagnostic>&
         auto named = make_named_measure(binding.value);
         entry.named = named.get();
         entry.measure = std::move(named);
-      } else if (is_text_measure(binding.value)) {
-        auto text = make_text_measure(binding.value);
-        entry.text = text.get();
-        entry.measure = std::move(text);
       } else {
         entry.measure = make_formula(binding.value);
       }
@@ -112,6 +112,16 @@ std::vector<TextMeasure*> Report::texts() const {
 TextMeasure* Report::text(const std::string& name) const {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.name == name; });
   return found == entries_.end() ? nullptr : found->text;
+}
+
+std::vector<std::string> Report::entry_names() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) names.push_back(entry.name);
+  return names;
+}
+
+void Report::keep(const std::vector<std::string>& names) {
+  std::erase_if(entries_, [&](const Entry& entry) { return std::find(names.begin(), names.end(), entry.name) == names.end(); });
 }
 
 std::set<std::string> Report::text_fields() const {

@@ -34,6 +34,10 @@ class Report {
   std::vector<TextMeasure*> texts() const;
   // The one of that name; null if it is none of text.
   TextMeasure* text(const std::string& name) const;
+  // The names before the "=".
+  std::vector<std::string> entry_names() const;
+  // Drops all reports but these.
+  void keep(const std::vector<std::string>& names);
   // The fields that they compare with.
   std::set<std::string> text_fields() const;
   // By name, in the order of the job: "f1", "f1.precision", "f1.recall".

@@ -85,22 +85,35 @@ bool is_text_measure(const ir::Expression& e) {
   return e.kind == Kind::kCall && std::find(names.begin(), names.end(), e.text) != names.end();
 }
 
-std::unique_ptr<TextMeasure> make_text_measure(const ir::Expression& e) {
+std::unique_ptr<TextMeasure> make_text_measure(const ir::Expression& e, const ir::Expression* by) {
   const bool names = std::all_of(e.operands.begin(), e.operands.end(), [](const auto& o) { return o.kind == Kind::kName; });
   if (e.operands.size() != 2 || !names) {
     report_error(e.at, fmt::format("{0} takes a field and an infer block: {0}(english, translate)", e.text));
   }
   const auto use = [&](std::size_t i) { return NameUse{e.operands[i].dotted(), e.operands[i].at}; };
-  return std::make_unique<TextMeasure>(use(0), use(1), make_score(e));
+  std::optional<GroupedBy> grouped;
+  if (by != nullptr) {
+    grouped = parse_grouped_by(*by);
+    if (!grouped->of) {
+      report_error(by->at, "a line of text has no positions",
+                   "by length(FIELD, 10) is by ranges of a field's length, by FIELD by its entry");
+    }
+  }
+  return std::make_unique<TextMeasure>(use(0), use(1), make_score(e), std::move(grouped));
 }
 
-TextMeasure::TextMeasure(NameUse field, NameUse mode, std::unique_ptr<TextScore> score)
-    : field_(std::move(field)), mode_(std::move(mode)), score_(std::move(score)) {}
+TextMeasure::TextMeasure(NameUse field, NameUse mode, std::unique_ptr<TextScore> score, std::optional<GroupedBy> by)
+    : field_(std::move(field)), mode_(std::move(mode)), score_(std::move(score)), by_(std::move(by)) {}
 
-void TextMeasure::add_text(const std::string& output, const std::string& reference) {
+void TextMeasure::add_text(const std::string& output, const std::string& reference, const TextGroup& group) {
   each_.push_back(score_->counts(output, std::span(&reference, 1)));
   add_counts(sums_, each_.back());
   ++segments_;
+  if (!by_) return;
+  GroupSums& of_group = groups_[group.number];
+  of_group.label = group.label;
+  add_counts(of_group.sums, each_.back());
+  ++of_group.segments;
 }
 
 std::vector<std::pair<std::string, double>> TextMeasure::results() const {
@@ -109,22 +122,41 @@ std::vector<std::pair<std::string, double>> TextMeasure::results() const {
 
 std::vector<Table> TextMeasure::details() const {
   if (sums_.empty()) return {};
-  return {{score_->signature(1),
-           {"value"},
-           {{score_->name(), {score_->score(sums_)}}, {"segments", {static_cast<double>(segments_)}}}}};
+  std::vector<Table> tables = {{score_->signature(1),
+                                {"value"},
+                                {{score_->name(), {score_->score(sums_)}}, {"segments", {static_cast<double>(segments_)}}}}};
+  if (!by_) return tables;
+  Table groups{"by " + by_->text, {"count", score_->name()}, {}};
+  for (const auto& [number, group] : groups_) {
+    groups.rows.emplace_back(group.label, std::vector<double>{static_cast<double>(group.segments), score_->score(group.sums)});
+  }
+  tables.push_back(std::move(groups));
+  return tables;
 }
 
 void TextMeasure::clear() {
   sums_.clear();
   each_.clear();
+  groups_.clear();
   segments_ = 0;
 }
 
-nlohmann::json TextMeasure::state() const { return {{"sums", sums_}, {"segments", segments_}}; }
+nlohmann::json TextMeasure::state() const {
+  nlohmann::json groups = nlohmann::json::array();
+  for (const auto& [number, group] : groups_) {
+    groups.push_back({{"group", number}, {"label", group.label}, {"sums", group.sums}, {"segments", group.segments}});
+  }
+  return {{"sums", sums_}, {"segments", segments_}, {"groups", groups}};
+}
 
 void TextMeasure::restore(const nlohmann::json& state) {
   sums_ = state.at("sums").get<Counts>();
   segments_ = state.at("segments").get<std::int64_t>();
+  groups_.clear();
+  for (const nlohmann::json& group : state.at("groups")) {
+    groups_[group.at("group").get<std::int64_t>()] = {group.at("label").get<std::string>(), group.at("sums").get<Counts>(),
+                                                      group.at("segments").get<std::int64_t>()};
+  }
 }
 
 }  // namespace graphrun

@@ -6,27 +6,39 @@
 //   cer(field, mode)           edits of characters, in percent of the reference's characters; lowercase=true
 //   wer(field, mode)           the same for words
 //   exact_match(field, mode)   the percentage of lines that are entirely correct; lowercase=true
+//
+// `bleu(german, translate) by length(english, 10)` has the same for groups of examples too.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/ir/expression.h"
-#include "tools/report/measure.h"
+#include "tools/report/grouped.h"
 #include "tools/score/text_score.h"
 
 namespace graphrun {
 
+// The group of an example.
+struct TextGroup {
+  std::int64_t number = 0;
+  std::string label;
+};
+
 class TextMeasure : public Measure {
  public:
-  TextMeasure(NameUse field, NameUse mode, std::unique_ptr<TextScore> score);
+  TextMeasure(NameUse field, NameUse mode, std::unique_ptr<TextScore> score, std::optional<GroupedBy> by);
   const NameUse& field() const { return field_; }
   const NameUse& mode() const { return mode_; }
   const TextScore& score() const { return *score_; }
   // The counts of each segment since the sums were cleared.
   const std::vector<Counts>& segments() const { return each_; }
-  void add_text(const std::string& output, const std::string& reference);
+  const std::optional<GroupedBy>& grouped_by() const { return by_; }
+  // `group`: if there is grouped_by().
+  void add_text(const std::string& output, const std::string& reference, const TextGroup& group = {});
 
   const std::vector<NameUse>& names() const override { return no_names_; }  // it reads no tensors
   void add(const BatchValues&) override {}
@@ -40,6 +52,13 @@ class TextMeasure : public Measure {
   NameUse field_, mode_;
   std::vector<NameUse> no_names_;
   std::unique_ptr<TextScore> score_;
+  std::optional<GroupedBy> by_;
+  struct GroupSums {
+    std::string label;
+    Counts sums;
+    std::int64_t segments = 0;
+  };
+  std::map<std::int64_t, GroupSums> groups_;
   Counts sums_;
   std::vector<Counts> each_;  // by segment
   std::int64_t segments_ = 0;
@@ -47,7 +66,7 @@ class TextMeasure : public Measure {
 
 bool is_text_measure(const ir::Expression& e);
 // Throws UserError (kInvalidGraph, E0414) if the arguments are wrong.
-std::unique_ptr<TextMeasure> make_text_measure(const ir::Expression& e);
+std::unique_ptr<TextMeasure> make_text_measure(const ir::Expression& e, const ir::Expression* by = nullptr);
 std::vector<std::string> text_measures();
 
 }  // namespace graphrun

@@ -37,11 +37,11 @@ TEST(Figures, SurfacesAreExpressionsOfTheLanguage) {
 }
 
 TEST(Figures, ArcsGoToTheEarlierWordOfGreatestWeight) {
-  const std::string svg = draw_arcs({"a", "b", "c<"}, {{9, 9, 9}, {0.5, 9, 9}, {0.2, 0.4, 9}});
+  const std::string svg = draw_arcs({{{"a", "b", "c<"}, {{9, 9, 9}, {0.5, 9, 9}, {0.2, 0.4, 9}}}});
   EXPECT_EQ(count_of(svg, "<path"), 2U);
   EXPECT_THAT(svg, HasSubstr("<title>b to a: 0.5</title>"));
   EXPECT_THAT(svg, HasSubstr("<title>c&lt; to b: 0.4</title>"));
-  EXPECT_THAT(draw_matrix({"a"}, {"b"}, {{-2}}), HasSubstr("fill=\"#d55e00\" fill-opacity=\"1.000\""));
+  EXPECT_THAT(draw_matrices({{{"a"}, {{-2}}}}), HasSubstr("fill=\"#d55e00\" fill-opacity=\"1.000\""));
 }
 
 TEST(Figures, GroupsAreLinesOrBars) {
@@ -73,8 +73,13 @@ class PlotFigures : public ProgramTest {
 // g of the paper, in plain loops.
 TEST_F(PlotFigures, AttentionOfAtr) {
   const std::vector<std::vector<double>> i = {{0.5, 0.25}, {0.75, 0.5}, {0.125, 1}}, f = {{0.5, 0.5}, {0.25, 0.5}, {0.5, 0.75}};
-  const Ran ran = graphrun({"run", "graphs/analysis/atr_attention.pbtxt", "--feed", "i=" + nlohmann::json(i).dump(), "--feed",
-                            "f=" + nlohmann::json(f).dump()});
+  const auto as_batch = [](const std::vector<std::vector<double>>& sentence) {  // of one sentence, [time, 1, hidden]
+    nlohmann::json rows = nlohmann::json::array();
+    for (const std::vector<double>& row : sentence) rows.push_back(std::vector<std::vector<double>>{row});
+    return rows.dump();
+  };
+  const Ran ran =
+      graphrun({"run", "graphs/analysis/atr_attention.pbtxt", "--feed", "i=" + as_batch(i), "--feed", "f=" + as_batch(f)});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = nlohmann::json::parse(ran.out);
   for (std::size_t t = 0; t < 3; ++t) {
@@ -83,10 +88,10 @@ TEST_F(PlotFigures, AttentionOfAtr) {
       for (std::size_t h = 0; h < 2; ++h) {
         double g = k <= t ? i[k][h] : 0;
         for (std::size_t l = k + 1; l <= t; ++l) g *= f[l][h];
-        EXPECT_NEAR(json["g"][t][k][h], g, 1e-6) << t << " " << k;
+        EXPECT_NEAR(json["g"][t][k][0][h], g, 1e-6) << t << " " << k;
         mean += g / 2;
       }
-      EXPECT_NEAR(json["weights"][t][k], mean, 1e-6);
+      EXPECT_NEAR(json["weights"][t][k][0], mean, 1e-6);
     }
   }
   const Ran arcs = graphrun({"plot", "--arcs", "-", "--words", "the cat sat"}, ran.out);
@@ -98,6 +103,18 @@ TEST_F(PlotFigures, AttentionOfAtr) {
   refused({"plot", "--arcs", "-", "--words", "the cat"}, 2, "--words has 2 words; '-' has weights of 3", ran.out);
   refused({"plot", "--arcs", "-"}, 2, "--words is missing", ran.out);
   refused({"plot", "--arcs", "-", "--key", "gg"}, 4, "E0693 bad-figures", ran.out);
+}
+
+// A line for each sentence; the weights of its end, which is no word, are left out.
+TEST_F(PlotFigures, ArcsOfSeveralSentences) {
+  const std::string lines =
+      "{\"units\": [\"the\", \"cat\"], \"w\": [[1, 0, 0], [0.5, 1, 0], [0.2, 0.3, 1]]}\n"
+      "{\"units\": [\"a\"], \"w\": [[1]]}\n";
+  const Ran arcs = graphrun({"plot", "--arcs", "-", "--key", "w"}, lines);
+  ASSERT_EQ(arcs.code, 0) << arcs.err;
+  EXPECT_EQ(count_of(arcs.out, "<g transform"), 2U);
+  EXPECT_EQ(count_of(arcs.out, "<path"), 1U);
+  EXPECT_THAT(arcs.out, HasSubstr("<title>cat to the: 0.5</title>"));
 }
 
 TEST_F(PlotFigures, Mistakes) {

@@ -62,18 +62,22 @@ std::string groups_picture(const po::variables_map& options, const std::string& 
 
 std::string words_picture(const po::variables_map& options, const std::string& kind) {
   const auto file = option<std::string>(options, kind);
-  WordWeights found = parse_word_weights(read_input(file), name_of_input(file), option<std::string>(options, "key"));
+  std::vector<WordWeights> found =
+      parse_word_weights(read_input(file), name_of_input(file), option<std::string>(options, "key"));
+  std::vector<std::string> given;
   if (options.count("words") != 0) {
-    found.words.clear();
     std::istringstream words(option<std::string>(options, "words"));
-    for (std::string word; words >> word;) found.words.push_back(word);
+    for (std::string word; words >> word;) given.push_back(word);
   }
-  if (found.words.empty()) throw UsageError(fmt::format("--words is missing: '{}' names no words", file));
-  if (found.words.size() != found.weights.size()) {
-    throw UsageError(fmt::format("--words has {}; '{}' has weights of {}",
-                                 counted(static_cast<std::int64_t>(found.words.size()), "word"), file, found.weights.size()));
+  for (WordWeights& sentence : found) {
+    if (options.count("words") != 0) sentence.words = given;
+    if (sentence.words.empty()) throw UsageError(fmt::format("--words is missing: '{}' names no words", file));
+    if (sentence.words.size() == sentence.weights.size()) continue;
+    throw UsageError(fmt::format("{} {}; '{}' has weights of {}", given.empty() ? "there are" : "--words has",
+                                 counted(static_cast<std::int64_t>(sentence.words.size()), "word"), file,
+                                 sentence.weights.size()));
   }
-  return kind == "arcs" ? draw_arcs(found.words, found.weights) : draw_matrix(found.words, found.words, found.weights);
+  return kind == "arcs" ? draw_arcs(found) : draw_matrices(found);
 }
 
 std::string surfaces_picture(const po::variables_map& options) {
@@ -116,8 +120,8 @@ ExitCode run_plot(const Arguments& arguments) {
       "bars")("report", po::value<std::vector<std::string>>()->value_name("NAME"),
               "with --groups, only this report; may be repeated")(
       "arcs", po::value<std::string>()->value_name("FILE"),
-      "words, and from each an arc to the earlier word of the greatest weight; FILE: a JSON object with a square matrix")(
-      "matrix", po::value<std::string>()->value_name("FILE"), "the same weights as a heat map")(
+      "words, and from each an arc to the earlier word of the greatest weight; FILE: a JSON object with a square matrix, or "
+      "one a line")("matrix", po::value<std::string>()->value_name("FILE"), "the same weights as a heat map")(
       "key", po::value<std::string>()->default_value("weights")->value_name("NAME"),
       "the matrix in the object of --arcs or --matrix")("words", po::value<std::string>()->value_name("TEXT"),
                                                         "the words of --arcs or --matrix, if the object has none")(
@@ -137,8 +141,8 @@ ExitCode run_plot(const Arguments& arguments) {
   line.examples = {"graphrun plot runs/lstm runs/atr -o both.svg",
                    "graphrun evaluate build/janet --details --json | graphrun plot --groups - -o gates.svg",
                    "graphrun plot --surface 'sigmoid(x + y)' --surface 'sigmoid(x - y)' -o gates.html",
-                   "graphrun run graphs/analysis/atr_attention.pbtxt --feed i=@i.json --feed f=@f.json |\n"
-                   "    graphrun plot --arcs - --words 'the cat sat' -o arcs.svg"};
+                   "graphrun infer graphs/jobs/attention_multi30k.pbtxt --json --fetch encode.attention.weights lines.en |\n"
+                   "    graphrun plot --arcs - --key encode.attention.weights -o arcs.svg"};
   line.words = {{"MODEL", false, true}};
   line.groups.push_back(group);
   line.groups.push_back(how);

@@ -8,6 +8,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <utility>
 
 #include "compiler/compile.h"
 #include "compiler/ir/builder.h"
@@ -98,18 +100,18 @@ struct GroupPoint {
   double x = 0, mean = 0, deviation = 0;
 };
 
-// Points of a table; for a correlation, those of both of its means, one after the other.
+// Points of a table: of a mean, a sum or a score of text; for a correlation, of both of its means, one after the other.
 std::vector<std::pair<std::string, std::vector<GroupPoint>>> series_of(const std::string& name, const Table& table) {
   std::vector<std::pair<std::string, std::vector<GroupPoint>>> all;
   const std::size_t deviation = column_of(table, "deviation");
-  for (const char* const column : {"mean", "mean of second", "sum"}) {
-    const std::size_t at = column_of(table, column);
-    if (at == table.columns.size()) continue;
+  for (std::size_t at = 0; at < table.columns.size(); ++at) {
+    const std::string& column = table.columns[at];
+    if (column == "count" || column == "deviation" || column == "correlation") continue;
     std::vector<GroupPoint> points;
     for (const auto& [group, values] : table.rows) {
       points.push_back({group, group_number(group).value_or(0), values[at], deviation < values.size() ? values[deviation] : 0});
     }
-    all.emplace_back(std::string(column) == "mean of second" ? name + ", second" : name, std::move(points));
+    all.emplace_back(column == "mean of second" ? name + ", second" : name, std::move(points));
   }
   return all;
 }
@@ -270,9 +272,25 @@ std::string draw_surface(const Surface& surface, double left) {
   throw UserError(ExitCode::kBadData, "E0693 bad-figures", fmt::format("'{}': {}", path, text), {"help: " + help});
 }
 
-}  // namespace
+// A part of a picture.
+struct Part {
+  double width = 0, height = 0;
+  std::string svg;
+};
 
-std::string draw_arcs(const std::vector<std::string>& words, const std::vector<std::vector<double>>& weights) {
+// One part below the other.
+std::string picture_of(const std::vector<Part>& parts) {
+  double width = 60, top = 0;
+  std::string svg;
+  for (const Part& part : parts) {
+    svg += fmt::format("<g transform=\"translate(0 {:.1f})\">\n{}</g>\n", top, part.svg);
+    width = std::max(width, part.width), top += part.height;
+  }
+  return picture(width, top, svg);
+}
+
+Part arcs_of(const WordWeights& sentence) {
+  const auto& [words, weights] = sentence;
   std::vector<double> centers;
   double x = 20;
   for (const std::string& word : words) {
@@ -299,40 +317,53 @@ std::string draw_arcs(const std::vector<std::string>& words, const std::vector<s
         escaped(words[from]), escaped(words[to]), weights[from][to]);
   }
   for (std::size_t w = 0; w < words.size(); ++w) svg += text_at_point(centers[w], base + 18, words[w], "middle");
-  return picture(std::max(60.0, x + 6), base + 34, svg);
+  return {x + 6, base + 34, std::move(svg)};
 }
 
-std::string draw_matrix(const std::vector<std::string>& rows, const std::vector<std::string>& columns,
-                        const std::vector<std::vector<double>>& weights) {
+Part matrix_of(const WordWeights& sentence) {
   constexpr double kCell = 22;
-  double left = 0, top = 0, least = 0, greatest = 0;
-  for (const std::string& row : rows) left = std::max(left, text_width(row));
-  for (const std::string& column : columns) top = std::max(top, text_width(column));
+  const auto& [words, weights] = sentence;
+  double widest = 0, least = 0, greatest = 0;
+  for (const std::string& word : words) widest = std::max(widest, text_width(word));
   for (const auto& row : weights) {
     for (const double value : row) least = std::min(least, value), greatest = std::max(greatest, value);
   }
-  left += 20, top += 20;
+  const double left = widest + 20, top = widest + 20;
   std::string svg;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
+  for (std::size_t c = 0; c < words.size(); ++c) {
     const double x = left + kCell * static_cast<double>(c) + 15;
-    svg += fmt::format("<text transform=\"translate({:.1f} {:.1f}) rotate(-90)\">{}</text>\n", x, top - 6, escaped(columns[c]));
+    svg += fmt::format("<text transform=\"translate({:.1f} {:.1f}) rotate(-90)\">{}</text>\n", x, top - 6, escaped(words[c]));
   }
   const double largest = std::max(greatest, -least);
-  for (std::size_t r = 0; r < rows.size(); ++r) {
+  for (std::size_t r = 0; r < words.size(); ++r) {
     const double y = top + kCell * static_cast<double>(r);
-    svg += text_at_point(left - 6, y + 15, rows[r], "end");
-    for (std::size_t c = 0; c < columns.size(); ++c) {
+    svg += text_at_point(left - 6, y + 15, words[r], "end");
+    for (std::size_t c = 0; c < words.size(); ++c) {
       const double share = largest > 0 ? weights[r][c] / largest : 0;
       svg += fmt::format(
           "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" fill=\"{}\" fill-opacity=\"{:.3f}\" "
           "stroke=\"#ddd\"><title>{} "
           "{}: {:.4g}</title></rect>\n",
           left + kCell * static_cast<double>(c), y, kCell, kCell, share < 0 ? "#d55e00" : "#0072b2", std::abs(share),
-          escaped(rows[r]), escaped(columns[c]), weights[r][c]);
+          escaped(words[r]), escaped(words[c]), weights[r][c]);
     }
   }
-  return picture(left + kCell * static_cast<double>(columns.size()) + 14, top + kCell * static_cast<double>(rows.size()) + 14,
-                 svg);
+  const double size = kCell * static_cast<double>(words.size()) + 14;
+  return {left + size, top + size, std::move(svg)};
+}
+
+}  // namespace
+
+std::string draw_arcs(const std::vector<WordWeights>& sentences) {
+  std::vector<Part> parts;
+  for (const WordWeights& sentence : sentences) parts.push_back(arcs_of(sentence));
+  return picture_of(parts);
+}
+
+std::string draw_matrices(const std::vector<WordWeights>& sentences) {
+  std::vector<Part> parts;
+  for (const WordWeights& sentence : sentences) parts.push_back(matrix_of(sentence));
+  return picture_of(parts);
 }
 
 std::string draw_groups(const std::vector<std::pair<std::string, Table>>& reports) {
@@ -427,23 +458,60 @@ std::vector<std::pair<std::string, Table>> parse_groups(const std::string& text,
   return groups;
 }
 
-WordWeights parse_word_weights(const std::string& text, const std::string& path, const std::string& key) {
-  const nlohmann::json json = parse_json_or_discard(text);
-  const std::string help = "graphrun run graphs/analysis/atr_attention.pbtxt writes such an object; --words gives its words";
-  if (!json.is_object() || !json.contains(key)) bad_figure(path, fmt::format("no object with '{}'", key), help);
+namespace {
+
+const char* const kWeightsHelp =
+    "graphrun infer --json --fetch NAME writes such objects, and graphrun run graphs/analysis/atr_attention.pbtxt; --words "
+    "gives "
+    "words";
+
+// The words that an object names: words, tokens of a sentence, or the units of a line that was read.
+std::vector<std::string> words_of(const nlohmann::json& object) {
+  for (const char* const key : {"words", "tokens", "units"}) {
+    if (object.contains(key)) return object.at(key).get<std::vector<std::string>>();
+  }
+  return {};
+}
+
+WordWeights word_weights_of(const nlohmann::json& object, const std::string& path, const std::string& key) {
   WordWeights found;
   try {
-    found.weights = json.at(key).get<std::vector<std::vector<double>>>();
-    for (const char* const words : {"words", "tokens"}) {
-      if (found.words.empty() && json.contains(words)) found.words = json.at(words).get<std::vector<std::string>>();
+    for (const nlohmann::json& row : object.at(key)) {
+      found.weights.emplace_back();
+      for (const nlohmann::json& entry : row) {
+        const bool of_batch = entry.is_array() && entry.size() == 1;  // a batch of one sentence, [word, other, 1]
+        found.weights.back().push_back((of_batch ? entry[0] : entry).get<double>());
+      }
     }
+    found.words = words_of(object);
   } catch (const nlohmann::json::exception&) {
-    bad_figure(path, fmt::format("'{}' is no matrix of numbers", key), help);
+    bad_figure(path, fmt::format("'{}' is no matrix of numbers", key), kWeightsHelp);
   }
   for (const auto& row : found.weights) {
-    if (row.size() != found.weights.size()) bad_figure(path, fmt::format("'{}' is not square", key), help);
+    if (row.size() != found.weights.size()) bad_figure(path, fmt::format("'{}' is not square", key), kWeightsHelp);
   }
-  if (found.weights.empty()) bad_figure(path, fmt::format("'{}' is empty", key), help);
+  if (found.weights.empty()) bad_figure(path, fmt::format("'{}' is empty", key), kWeightsHelp);
+  if (found.words.empty() || found.words.size() > found.weights.size()) return found;
+  found.weights.resize(found.words.size());
+  for (auto& row : found.weights) row.resize(found.words.size());
+  return found;
+}
+
+}  // namespace
+
+std::vector<WordWeights> parse_word_weights(const std::string& text, const std::string& path, const std::string& key) {
+  std::vector<nlohmann::json> objects = {parse_json_or_discard(text)};
+  if (objects[0].is_discarded()) {
+    objects.clear();
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) objects.push_back(parse_json_or_discard(line));
+  }
+  std::vector<WordWeights> found;
+  for (const nlohmann::json& object : objects) {
+    if (!object.is_object() || !object.contains(key)) bad_figure(path, fmt::format("no object with '{}'", key), kWeightsHelp);
+    found.push_back(word_weights_of(object, path, key));
+  }
+  if (found.empty()) bad_figure(path, "there is nothing in it", kWeightsHelp);
   return found;
 }
 

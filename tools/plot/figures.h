@@ -11,12 +11,16 @@
 
 namespace graphrun {
 
-// Words in a row, and from each an arc to the earlier word of the greatest weight (Zhang et al. 2018, Figure 4). `weights`: by
-// word, then by word; those of later words do not count.
-std::string draw_arcs(const std::vector<std::string>& words, const std::vector<std::vector<double>>& weights);
-// The same weights as a heat map, a row for each word.
-std::string draw_matrix(const std::vector<std::string>& rows, const std::vector<std::string>& columns,
-                        const std::vector<std::vector<double>>& weights);
+// The words of a sentence, and the weight of each word for each other.
+struct WordWeights {
+  std::vector<std::string> words;
+  std::vector<std::vector<double>> weights;  // square, [word][other]
+};
+// Words in a row, and from each an arc to the earlier word of the greatest weight (Zhang et al. 2018, Figure 4); the weights of
+// later words do not count. One sentence below the other.
+std::string draw_arcs(const std::vector<WordWeights>& sentences);
+// The same weights as heat maps, a row for each word.
+std::string draw_matrices(const std::vector<WordWeights>& sentences);
 // Means of groups. If the names of all groups are numbers, lines over them with a band of one deviation, several in one
 // picture; otherwise bars with their deviation, for each report.
 std::string draw_groups(const std::vector<std::pair<std::string, Table>>& reports);
@@ -34,11 +38,9 @@ Surface surface_of(const std::string& expression, double low, double high, int p
 
 // Reads what `graphrun evaluate --details --json` wrote: the tables of groups. Throws UserError (kBadData, E0693).
 std::vector<std::pair<std::string, Table>> parse_groups(const std::string& text, const std::string& path);
-// Reads an object with a square matrix under `key`, which may lack "words". Throws UserError (kBadData, E0693).
-struct WordWeights {
-  std::vector<std::string> words;
-  std::vector<std::vector<double>> weights;
-};
-WordWeights parse_word_weights(const std::string& text, const std::string& path, const std::string& key);
+// Reads objects with a square matrix under `key`, one object, or one a line. Their words are the entries of "words", "tokens"
+// or "units", in this order; there may be none. If the matrix has more rows than the object has words, as for the end of a
+// sentence, these are left out. Throws UserError (kBadData, E0693).
+std::vector<WordWeights> parse_word_weights(const std::string& text, const std::string& path, const std::string& key);
 
 }  // namespace graphrun

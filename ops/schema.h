@@ -170,6 +170,10 @@ class OpDefinition {
     schema_.window = std::move(of);
     return *this;
   }
+  OpDefinition& MultiplyAdds(std::function<Dim(const ir::InferContext&)> count) {
+    schema_.multiply_adds = std::move(count);
+    return *this;
+  }
 
   const ir::OpSchema& schema() const { return schema_; }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "compiler/compile.h"
 #include "compiler/dump/dump.h"
@@ -22,6 +23,7 @@
 #include "compiler/training.h"
 #include "runtime/base/file.h"
 #include "runtime/execute/binding_report.h"
+#include "runtime/program/arena.h"
 #include "runtime/threads/threads.h"
 #include "tools/cli/program.h"
 #include "tools/commands/command_line.h"
@@ -312,22 +314,34 @@ std::map<std::string, double> profiled_milliseconds(const std::string& path) {
   return result;
 }
 
-// The bytes of results that have memory of their own; the others are views, or written in place.
-std::map<std::string, double> bytes_of_results(const Program& program, const SymbolValues& sizes) {
-  std::map<std::string, double> result;
-  for (const Region& region : program.regions) {
-    for (const ValueSpec& value : region.values) {
-      if (value.storage.kind != Storage::Kind::kBlock) continue;
-      result[value.name] =
-          static_cast<double>(element_count(evaluate(value.shape, sizes))) * static_cast<double>(size_of(value.dtype));
+// Where results with memory of their own are stored; the others are views, or written in place.
+void add_memory(Page& page, const Program& program) {
+  const ProgramLayout arena = layout(program, page.sizes);
+  page.arena = arena.bytes;
+  for (std::size_t r = 0; r < program.regions.size(); ++r) {
+    const Region& region = program.regions[r];
+    for (const Instruction& instruction : region.instructions) {
+      PageMemory memory;
+      for (const std::int32_t v : instruction.outputs) {
+        const ValueSpec& value = region.values[static_cast<std::size_t>(v)];
+        if (value.storage.kind != Storage::Kind::kBlock) continue;
+        memory.bytes +=
+            static_cast<double>(element_count(evaluate(value.shape, page.sizes))) * static_cast<double>(size_of(value.dtype));
+        const auto b = static_cast<std::size_t>(value.storage.index);
+        const BlockSpec& block = region.blocks[b];
+        memory.blocks.push_back({arena.regions[r].blocks[b], block.bytes.evaluate(page.sizes), block.first, block.last});
+      }
+      if (!memory.blocks.empty()) page.memory[instruction.name] = std::move(memory);
     }
   }
-  return result;
 }
 
 // Every stage that changed the graph.
 std::string page_of(const Request& r, const ir::Graph& checked) {
-  Page page{checked.name, {{"checked", outline(checked)}}, "", r.sizes, {}, {}};
+  Page page;
+  page.title = checked.name;
+  page.stages.push_back({"checked", outline(checked)});
+  page.sizes = r.sizes;
   std::string last = ir::print(checked);
   CompileOptions options = r.compile;
   options.observe = [&](const std::string& name, const ir::Graph& graph, double) {
@@ -338,7 +352,7 @@ std::string page_of(const Request& r, const ir::Graph& checked) {
   };
   const Program program = compile(checked, options, r.train ? &*r.train : nullptr);
   if (!r.sizes.empty()) {
-    page.bytes = bytes_of_results(program, r.sizes);
+    add_memory(page, program);
     page.kernels = describe_kernels(program, r.sizes, r.target);
   }
   if (!r.profile.empty()) page.milliseconds = profiled_milliseconds(r.profile);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/printer.h"
@@ -84,6 +85,16 @@ std::string described(const Node& n) {
   const std::vector<std::string> attributes = ir::write_attributes(*n.op, n.attributes);
   for (std::size_t i = 0; i < attributes.size(); ++i) text += (i == 0 ? "(" : ", ") + attributes[i];
   return attributes.empty() ? text : text + ")";
+}
+
+Dim operations_of(const ir::Graph& g, const Node& n) {
+  if (!n.op->multiply_adds) return 0;
+  ir::InferContext c;
+  c.op = n.op;
+  c.attributes = &n.attributes;
+  for (const ValueId v : n.inputs) c.inputs.push_back(v == kNone ? nullptr : &g.type(v));
+  for (const ValueId v : n.outputs) c.outputs.push_back(g.type(v));
+  return 2 * n.op->multiply_adds(c);
 }
 
 class Outliner {
@@ -239,6 +250,7 @@ class Outliner {
     const Location& at = n.at.known() || loop == nullptr ? n.at : loop->at;
     Outline::Part b{Outline::Kind::kNode, own, described(n), n.op->name, n.op->family, ""};
     b.gradient = is_gradient(s, n, name, in_gradient);
+    b.operations = operations_of(s.g, n) * steps_;
     b.parent = n.op->update ? part("updates") : group_of(at, name, b.gradient, is_call(at));
     if (!n.outputs.empty()) b.type = s.g.type(n.outputs[0]).str();
     for (const Origin& origin : n.origins) {
@@ -298,7 +310,9 @@ class Outliner {
       Outline::Part b{Outline::Kind::kInput, "step", "number of the step", "", "", body.type(step).str(), group, gradient};
       s.set(step, add(std::move(b)));
     }
+    const Dim outer_steps = std::exchange(steps_, steps_ * n.attributes.dim("steps"));
     nodes(s, &n, gradient);
+    steps_ = outer_steps;
     for (std::size_t k = 0; k < n.outputs.size(); ++k) {
       const std::vector<int>& from = s.of(body.outputs[k].value);
       if (k < l.states) flow(from, s.of(body.inputs[k].value)[0], true);
@@ -417,6 +431,10 @@ class Outliner {
       int& parent = result.boxes.back().parent;
       if (parent >= 0) parent = place[static_cast<std::size_t>(parent)];
     }
+    for (std::size_t i = result.boxes.size(); i-- > 1;) {
+      Outline::Part& parent = result.boxes[static_cast<std::size_t>(result.boxes[i].parent)];
+      parent.operations = parent.operations + result.boxes[i].operations;
+    }
     for (Outline::Line& a : out_.arrows) {
       a.from = place[static_cast<std::size_t>(a.from)], a.to = place[static_cast<std::size_t>(a.to)];
       result.arrows.push_back(std::move(a));
@@ -433,6 +451,7 @@ class Outliner {
   };
 
   Outline out_;
+  Dim steps_ = 1;  // how often the nodes of the current graph run
   Lines lines_;
   std::map<Key, int> groups_;
   std::set<PlaceKey> calls_;

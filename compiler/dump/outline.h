@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "runtime/base/shape.h"
 
 namespace graphrun {
 
@@ -32,6 +33,9 @@ struct Outline {
     // Where it comes from: a node that a pass merged has several places. Each has the calls that led there in `via`.
     std::vector<Location> places = {};
     std::string loop = {};  // of a group that is a loop: the name of the scan's first result
+    // The floating-point operations of a run's matrix products, two for a multiplication with its addition: of a node at all
+    // steps of the loops around it, of other boxes the sum over what they contain.
+    Dim operations = {};
   };
   struct Line {
     int from = 0, to = 0;    // boxes

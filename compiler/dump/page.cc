@@ -221,7 +221,13 @@ class PageWriter {
     Json out = {{"title", page.title}, {"stages", Json::array()}};
     for (const PageStage& stage : page.stages) out["stages"].push_back(stage_json(stage));
     for (const auto& [symbol, size] : page.sizes) out["sizes"][symbol.name()] = size;
-    out["bytes"] = page.bytes, out["milliseconds"] = page.milliseconds, out["kernels"] = page.kernels;
+    out["arena"] = page.arena, out["memory"] = Json::object();
+    for (const auto& [name, memory] : page.memory) {
+      Json blocks = Json::array();
+      for (const PageMemory::Block& b : memory.blocks) blocks.push_back({b.offset, b.bytes, b.first, b.last});
+      out["memory"][name] = {memory.bytes, std::move(blocks)};
+    }
+    out["milliseconds"] = page.milliseconds, out["kernels"] = page.kernels;
     out["places"] = places_, out["files"] = Json::array();
     for (const std::string* file : files_) out["files"].push_back({{"path", *file}, {"text", text_of(*file)}});
     return out;
@@ -263,6 +269,7 @@ class PageWriter {
     if (box.gradient) out["g"] = 1;
     if (box.leaves) out["u"] = 1;
     if (!box.loop.empty()) out["v"] = box.loop;
+    if (!box.operations.is(0)) out["f"] = box.operations.str();
     out["r"] = {tenth(p.x), tenth(p.y), tenth(p.size.width), tenth(p.size.height)};
     if (p.inside.width > 0) out["i"] = {tenth(p.inside.width), tenth(p.inside.height), p.scale};
     for (const Location& at : box.places) out["a"].push_back(place(at));

@@ -1,6 +1,7 @@
 // A page to explore a graph in a browser: one self-contained HTML file.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,13 +16,24 @@ struct PageStage {
   Outline outline;   // the graph after it
 };
 
+// Where the results of a node with memory of their own are stored.
+struct PageMemory {
+  struct Block {
+    std::int64_t offset = 0, bytes = 0;  // in the arena
+    std::int32_t first = 0, last = 0;    // the instructions of its region while which it is in use
+  };
+  double bytes = 0;  // of all of them
+  std::vector<Block> blocks;
+};
+
 struct Page {
   std::string title;
   std::vector<PageStage> stages;  // in the compiler's order
   std::string kernels;            // the text of describe_kernels; empty: not asked for
   SymbolValues sizes;             // the batch for which numbers are shown; empty: none
+  std::int64_t arena = 0;         // its bytes, for `sizes`
   // By the names of nodes' first results, of the last stage.
-  std::map<std::string, double> bytes;         // of results with memory of their own, for `sizes`
+  std::map<std::string, PageMemory> memory;    // for `sizes`
   std::map<std::string, double> milliseconds;  // in a profile
 };
 

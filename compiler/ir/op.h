@@ -115,6 +115,9 @@ struct OpSchema {
   // For an op that selects a part of its only operand (of shape x): the range that it selects. For an op that puts its operand
   // into something larger: the range of the result. Positions are counted from the start.
   std::function<Window(const Attributes&, const Shape& x)> window;
+  // Of an op that multiplies matrices: its multiplications, each of which comes with an addition. The types are complete, those
+  // of the results too. Null: none are counted.
+  std::function<Dim(const InferContext&)> multiply_adds;
 
   int input_index(std::string_view name) const;  // -1: none
   const AttributeSpec* attribute(std::string_view name) const;

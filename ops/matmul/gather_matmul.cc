@@ -161,6 +161,9 @@ REGISTER_OP("gather_matmul", "matmul")
       }
       y.push_back(c.input(kFirstMatrix).shape[transpose_b ? 0 : 1]);
       c.outputs.assign(c.inputs.size() - kFirstMatrix, {Type::kFloat, y});
+    })
+    .MultiplyAdds([](const InferContext& c) {
+      return element_count(c.outputs[0].shape) * c.input(0).shape[1] * static_cast<std::int64_t>(c.outputs.size());
     });
 REGISTER_KERNEL("gather_matmul", kCpu, bind_gather_matmul);
 

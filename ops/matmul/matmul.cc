@@ -168,6 +168,11 @@ REGISTER_OP("matmul", "matmul")
     .Infix("@")
     .Promote(ir::Promotion::kArithmetic)
     .Shape(infer_matmul)
+    .MultiplyAdds([](const InferContext& c) {
+      const Shape& a = c.input(0).shape;
+      const bool transposed = c.attributes->boolean("transpose_a");
+      return element_count(c.outputs[0].shape) * (transposed ? a[a.size() - 2] : a.back());
+    })
     .Gradient(matmul_gradient);
 REGISTER_KERNEL("matmul", kCpu, bind_matmul);
 
@@ -201,6 +206,7 @@ REGISTER_OP("matmul_reduce", "matmul")
       }
       c.outputs = {{Type::kFloat, {a.back(), b.back()}}};
     })
+    .MultiplyAdds([](const InferContext& c) { return element_count(c.input(0).shape) * c.input(1).shape.back(); })
     .Gradient([](GradientContext& c) {
       const std::string precision = c.attributes.string("precision");
       if (c.needs(0)) c.set(0, c.b.op("matmul", {c.x(1), c.g()}, {{"transpose_b", true}, {"precision", precision}}));

@@ -48,6 +48,9 @@ REGISTER_OP("matmul_many", "matmul")
         if (c.input(i).shape != c.input(1).shape) refuse(c, "the matrices differ in size");
         c.outputs.push_back({Type::kFloat, product_shape(c, 0, i, c.attributes->boolean("transpose_b"))});
       }
+    })
+    .MultiplyAdds([](const InferContext& c) {
+      return element_count(c.outputs[0].shape) * c.input(0).shape.back() * static_cast<std::int64_t>(c.outputs.size());
     });
 REGISTER_KERNEL("matmul_many", kCpu, [](const KernelRequest& request) {
   return group_kernel(in_own_precision(request), plan_matmul_many(request));
@@ -74,6 +77,9 @@ REGISTER_OP("matmul_reduce_many", "matmul")
         c.outputs.push_back({Type::kFloat, {a.back(), b.back()}});
       }
       if (Shape(a.begin(), a.end() - 1) != Shape(b.begin(), b.end() - 1)) refuse(c, "the leading sizes differ");
+    })
+    .MultiplyAdds([](const InferContext& c) {
+      return element_count(c.input(0).shape) * c.input(1).shape.back() * static_cast<std::int64_t>(c.outputs.size());
     });
 REGISTER_KERNEL("matmul_reduce_many", kCpu, [](const KernelRequest& request) {
   return group_kernel(in_own_precision(request), plan_matmul_reduce_many(request));
@@ -98,6 +104,11 @@ REGISTER_OP("matmul_sum", "matmul")
       for (std::size_t i = 2; i < c.inputs.size(); i += 2) {
         if (product_shape(c, i, i + 1, transpose_b) != c.outputs[0].shape) refuse(c, "the products differ in size");
       }
+    })
+    .MultiplyAdds([](const InferContext& c) {
+      Dim summed = 0;
+      for (std::size_t i = 0; i < c.inputs.size(); i += 2) summed = summed + c.input(i).shape.back();
+      return element_count(c.outputs[0].shape) * summed;
     });
 REGISTER_KERNEL("matmul_sum", kCpu,
                 [](const KernelRequest& request) { return group_kernel(in_own_precision(request), plan_matmul_sum(request)); });

@@ -153,9 +153,32 @@ TEST(Outline, KeepsTheGradientAndTheUpdatesApart) {
   }
 }
 
+// A product in a loop counts at every step; moved out of the loop, or merged with others, it counts the same.
+TEST(Outline, CountsTheOperationsOfProducts) {
+  std::vector<Outline> stages = {outline(translator())};
+  CompileOptions options;
+  options.observe = [&](const std::string& stage, const ir::Graph& graph, double) {
+    if (stage == "scheduled") stages.push_back(outline(graph));
+  };
+  compile(translator(), options);
+  ASSERT_EQ(stages.size(), 2u);
+  const auto operations = [](const Outline& o, const std::string& path) {
+    return o.boxes[static_cast<std::size_t>(box_at(o, path))].operations.str();
+  };
+  for (const Outline& o : stages) {
+    // x @ W and h @ U, of 4 and 5 numbers, to 5.
+    EXPECT_EQ(operations(o, "encode/forward"), "90*batch*source_time");
+    EXPECT_EQ(operations(o, "encode"), "180*batch*source_time");
+  }
+  EXPECT_EQ(stages[0].boxes[0].operations.str(), stages[1].boxes[0].operations.str());
+}
+
 TEST(Page, HoldsEveryStageAndTheFiles) {
   const ir::Graph graph = translator();
-  Page page{"a </script> & <b> {{DATA}}", {{"checked", outline(graph)}}, "", {{Symbol::named("batch"), 3}}, {}, {}};
+  Page page;
+  page.title = "a </script> & <b> {{DATA}}";
+  page.stages.push_back({"checked", outline(graph)});
+  page.sizes = {{Symbol::named("batch"), 3}};
   const std::string text = html(page);
   EXPECT_THAT(text, HasSubstr("<title>a &lt;/script&gt; &amp; &lt;b&gt; {{DATA}}</title>"));
   for (const std::string part : {"{{TITLE}}", "{{STYLE}}", "{{SCRIPT}}"}) EXPECT_THAT(text, Not(HasSubstr(part)));

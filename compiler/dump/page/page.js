@@ -12,6 +12,8 @@ const COLORS = {group: '#f4f6fb', equation: '#ffffff', input: '#ffffff', variabl
 
 // ---- the graph of a stage
 
+const lastStage = data.stages[data.stages.length - 1];
+
 // Places boxes in the coordinates of the whole graph: x, y, w, h and the scale of what is inside.
 function prepare(stage) {
   if (stage.ready) return stage;
@@ -43,13 +45,14 @@ function prepare(stage) {
   }
   // Sums over what a box contains.
   for (let i = boxes.length - 1; i >= 0; --i) {
-    const b = boxes[i], last = stage === data.stages[data.stages.length - 1];
-    const has = b.k === 'node' && last;
-    b.sum = {nodes: b.k === 'node' ? 1 : 0, parameters: b.k === 'variable' && b.t === 'parameter' ? count(b.e) : 0,
-             bytes: has ? data.bytes[b.n] || 0 : 0, ms: has ? data.milliseconds[b.n] || 0 : 0};
+    const b = boxes[i], runs = stage === lastStage, [bytes, blocks] = runs && b.k === 'node' && data.memory[b.n] || [0, []];
+    b.sum = {nodes: b.k === 'node' ? 1 : 0, parameters: b.k === 'variable' && b.t === 'parameter' ? count(b.e) : 0, bytes,
+             ms: runs && b.k === 'node' ? data.milliseconds[b.n] || 0 : 0, operations: 0};
     for (const c of b.children) for (const key in b.sum) b.sum[key] += c.sum[key];
+    b.sum.operations = b.f ? value(b.f) : 0;  // the sum of a group is exact, with symbols too
+    b.blocks = blocks;
     // A loop's time includes that of its nodes, which have times of their own only if they run one by one.
-    if (b.v && last) b.sum.ms = Math.max(b.sum.ms, data.milliseconds[b.v] || 0);
+    if (b.v && runs) b.sum.ms = Math.max(b.sum.ms, data.milliseconds[b.v] || 0);
   }
   stage.ready = true;
   return stage;
@@ -369,11 +372,68 @@ function row(table, name, text) {
 const bytesText = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB` : `${(n / (1 << 20)).toFixed(1)} MiB`;
 const numberText = n => Number.isNaN(n) ? '?' : n.toLocaleString('en');
 
-function sums(table, sum) {
-  if (sum.nodes > 1) row(table, 'operators', numberText(sum.nodes));
-  if (sum.parameters || Number.isNaN(sum.parameters)) row(table, 'parameters', numberText(sum.parameters));
-  if (sum.bytes) row(table, 'bytes of results', bytesText(sum.bytes));
-  if (sum.ms) row(table, 'time in the profile', sum.ms.toFixed(3) + ' ms');
+function operationsText(n) {
+  if (Number.isNaN(n)) return '? FLOP';
+  const [size, unit] = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([size]) => n >= size) || [1, ''];
+  return `${unit ? (n / size).toPrecision(4) : n} ${unit}FLOP`;
+}
+
+// The boxes of the last stage, which is what runs, that compute what these boxes compute.
+function running(boxes) {
+  if (stage === lastStage) return boxes;
+  prepare(lastStage);
+  const found = new Set(), forward = new Set(), gradient = new Set();
+  const collect = b => {
+    const same = b.k === 'group' && lastStage.boxes.find(l => l.k === 'group' && !l.g === !b.g && pathOf(l, lastStage) === pathOf(b));
+    if (same) found.add(same);
+    else if (b.children.length) b.children.forEach(collect);
+    else if (b.k === 'node') b.a.forEach(place => (b.g ? gradient : forward).add(place));
+  };
+  boxes.forEach(collect);
+  for (const b of lastStage.boxes) if (b.k === 'node' && b.a.some(place => (b.g ? gradient : forward).has(place))) found.add(b);
+  return outermost(found, lastStage);
+}
+// Of a set of boxes, those that no other contains.
+function outermost(set, stage) {
+  const within = b => b.p >= 0 && (set.has(stage.boxes[b.p]) || within(stage.boxes[b.p]));
+  return [...set].filter(b => !within(b));
+}
+const total = (boxes, key) => boxes.reduce((sum, b) => sum + b.sum[key], 0);
+
+// What some boxes hold and cost together. `symbols`: their operations with symbols.
+function sums(details, table, boxes, symbols) {
+  const nodes = total(boxes, 'nodes'), parameters = total(boxes, 'parameters'), operations = total(boxes, 'operations');
+  if (nodes > 1) row(table, 'operators', numberText(nodes));
+  if (parameters || Number.isNaN(parameters)) row(table, 'parameters', numberText(parameters));
+  if (operations || Number.isNaN(operations)) {
+    const sum = Number.isNaN(operations) ? '' : operationsText(operations);
+    row(table, 'matrix products', symbols && !/^\d+$/.test(symbols) ? symbols + (sum ? ' = ' + sum : ' FLOP') : operationsText(operations));
+  }
+  const runs = running(boxes), bytes = total(runs, 'bytes'), ms = total(runs, 'ms');
+  if (bytes) row(table, 'bytes of results', bytesText(bytes));
+  if (ms) row(table, 'time in the profile', ms.toFixed(3) + ' ms');
+  details.append(table);
+  const blocks = [];
+  const collect = b => { blocks.push(...b.blocks.map(block => [b, block])); b.children.forEach(collect); };
+  runs.forEach(collect);
+  showArena(details, blocks);
+}
+
+// The arena as a bar, from its first byte to its last, with the blocks of some results.
+function showArena(details, blocks) {
+  if (!blocks.length) return;
+  const bar = document.createElement('div'), list = document.createElement('ul');
+  bar.id = 'arena';
+  for (const [b, [offset, bytes, first, last]] of blocks) {
+    const part = document.createElement('i'), item = document.createElement('li');
+    part.style.left = `${100 * offset / data.arena}%`;
+    part.style.width = `${100 * bytes / data.arena}%`;
+    if (b.g) part.className = 'gradient';
+    item.textContent = part.title = `${b.n}: ${bytesText(bytes)} at ${numberText(offset)}, instructions ${first} to ${last}`;
+    bar.append(part);
+    if (list.children.length < 50) list.append(item);
+  }
+  details.append(headingOf('h3', `in the arena of ${bytesText(data.arena)}`), bar, list);
 }
 
 function link(b) {
@@ -384,9 +444,9 @@ function link(b) {
   return item;
 }
 
-function pathOf(b) {
+function pathOf(b, within = stage) {
   const names = [];
-  for (let at = b; at && at.p >= 0; at = stage.boxes[at.p]) names.unshift(at.k === 'equation' || at.k === 'node' ? at.n || at.t : at.n);
+  for (let at = b; at && at.p >= 0; at = within.boxes[at.p]) names.unshift(at.k === 'equation' || at.k === 'node' ? at.n || at.t : at.n);
   return names.join(' › ') || b.n;
 }
 
@@ -394,10 +454,7 @@ function describe(title, forward, gradient, kernels) {
   const details = newDetails(title);
   const leaves = list => list.filter(b => b.k === 'node');
   const table = document.createElement('table');
-  const sum = {nodes: 0, parameters: 0, bytes: 0, ms: 0};
-  for (const b of [...forward, ...gradient].filter(b => !b.children.length)) for (const key in sum) sum[key] += b.sum[key];
-  sums(table, sum);
-  details.append(table);
+  sums(details, table, outermost(new Set([...forward, ...gradient]), stage));
   for (const [name, list] of [['computes', leaves(forward)], ['gradient', leaves(gradient)]]) {
     if (!list.length) continue;
     const ul = document.createElement('ul');
@@ -417,8 +474,7 @@ function select(b) {
   row(table, 'equation', b.k === 'equation' || b.k === 'node' ? b.t : '');
   if (b.k === 'group' && b.t) row(table, 'loop', b.t);
   row(table, 'type', withNumbers(b.e));
-  sums(table, b.sum);
-  details.append(table);
+  sums(details, table, [b], b.f);
   const list = document.createElement('ul');
   b.a.forEach((calls, i) => calls.forEach(([f, line], depth) => {
     const item = document.createElement('li'), a = document.createElement('a');

@@ -94,7 +94,7 @@ ir::Graph check_graph(ir::Graph expanded) {
 }
 
 ir::Graph load_graph(const GraphRequest& request, std::vector<Diagnostic>* warnings, GraphSources* sources) {
-  return check_graph(expand_graph(request, warnings, sources));
+  return check_graph(with_fetches_kept(expand_graph(request, warnings, sources), request.keep));
 }
 
 bool CompileOptions::does(const std::string& name) const {

@@ -47,6 +47,7 @@ class Expander {
     for (const OutputDef& o : root_.outputs) {
       attempt([&] { emit(instance_->output(o.name, o.at), o.name, o.at); });
     }
+    for (const std::string& name : request_.keep) keep(name);
     attempt([&] { states(); });
     attempt([&] { sizes(); });
     if (const auto& exceeded = expansion_.budget.exceeded()) tell(*exceeded);  // the caller may have caught the failure
@@ -220,6 +221,21 @@ class Expander {
         instance_->input(input.name);
         break;
       }
+    }
+  }
+
+  // Makes a value that the root's equations could name, "encode.attention", an output. Deeper ones exist if an output needs
+  // them.
+  void keep(const std::string& name) {
+    if (region_.graph.output(name) != nullptr) return;
+    try {
+      emit(instance_->evaluate(ir::parse_expression(ir::SourceText(name)), name), name, {});
+    } catch (const UserError&) {  // "layers.0.x" is no expression
+    } catch (const Failure& failure) {
+      const auto is_unknown = [](const auto& d) {
+        return d->code == "E0207 unknown-name" || d->code == "E0213 whole-instance" || d->code == "E0234 no-output";
+      };
+      if (!std::all_of(failure.why.begin(), failure.why.end(), is_unknown)) tell(failure);
     }
   }
 

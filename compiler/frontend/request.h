@@ -37,6 +37,8 @@ struct GraphRequest {
     Location at;  // of the expression's text
   };
   std::vector<Setting> bindings;
+  // Values, by their paths, that are kept although no output needs them: they become outputs. Unknown names are ignored.
+  std::vector<std::string> keep;
   bool training = true;  // false in inference: removes dropout and label smoothing
   // Receives the meaning of every expression that is evaluated, of the first kMostObservations; may be null. For editors.
   std::vector<Observation>* observed = nullptr;

@@ -141,8 +141,8 @@ ExitCode run_plot(const Arguments& arguments) {
   line.examples = {"graphrun plot runs/lstm runs/atr -o both.svg",
                    "graphrun evaluate build/janet --details --json | graphrun plot --groups - -o gates.svg",
                    "graphrun plot --surface 'sigmoid(x + y)' --surface 'sigmoid(x - y)' -o gates.html",
-                   "graphrun infer graphs/jobs/attention_multi30k.pbtxt --json --fetch encode.attention.weights lines.en |\n"
-                   "    graphrun plot --arcs - --key encode.attention.weights -o arcs.svg"};
+                   "graphrun infer graphs/jobs/attention_multi30k.pbtxt --json --fetch encode.attention lines.en |\n"
+                   "    graphrun plot --arcs - --key encode.attention -o arcs.svg"};
   line.words = {{"MODEL", false, true}};
   line.groups.push_back(group);
   line.groups.push_back(how);

@@ -173,21 +173,25 @@ ExitCode run_run(const Arguments& arguments) {
   const std::string path = option<std::string>(*options, "GRAPH");
   std::string parameters = option<std::string>(*options, "parameters");
   const std::optional<std::uint64_t> seed = seed_option(*options);
+  const auto fetches = option<std::vector<std::string>>(*options, "fetch");
   ir::Graph graph;
   if (is_folder(path)) {
-    graph = read_network({path}, option<std::vector<std::string>>(*options, "set")).graph(false);
+    Network network = read_network({path}, option<std::vector<std::string>>(*options, "set"));
+    network.keep = fetches;
+    graph = network.graph(false);
     if (parameters.empty() && !seed) parameters = path;
   } else {
     GraphRequest request;
     request.path = path;
     request.bindings = set_bindings(*options);
     request.training = false;
+    request.keep = fetches;
     graph = load_graph_alone(request, "graphrun run");
   }
   if (!parameters.empty() && seed)
     throw UsageError("--seed and --parameters exclude each other: one draws the parameters, the other reads them");
   CompileOptions compile_options;
-  compile_options.fetches = option<std::vector<std::string>>(*options, "fetch");
+  compile_options.fetches = fetches;
   Program program = compile(graph, compile_options);
   std::vector<Diagnostic> warnings;
   const Feeds feeds =

@@ -286,7 +286,9 @@ void check_infer(const ir::Graph& graph, const Network& network) {
 void infer(const Network& network, const Parameters& parameters, std::unique_ptr<LineReader> lines,
            const InferOptions& options) {
   const InferSpec* mode = find_mode(network.job, options);
-  ir::Graph graph = load_graph(network.request(false));
+  GraphRequest request = network.request(false);
+  request.keep.insert(request.keep.end(), options.fetches.begin(), options.fetches.end());
+  ir::Graph graph = load_graph(request);
   if (mode != nullptr && mode->generate) return generate_lines(graph, network, parameters, *mode, std::move(lines), options);
   if (options.generate.of_words()) {
     throw UserError(

@@ -208,6 +208,11 @@ GraphRequest Network::request(bool training) const {
   request.kept_files = kept_files;
   request.bindings = job.arguments(vocabularies);
   request.training = training;
+  if (training || report == nullptr) return request;
+  request.keep = keep;
+  for (const NameUse& use : report->names()) {
+    if (use.name.find('.') != std::string::npos) request.keep.push_back(use.name);
+  }
   return request;
 }
 

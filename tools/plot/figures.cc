@@ -409,8 +409,14 @@ Surface surface_of(const std::string& expression, double low, double high, int p
   const ir::TensorType row{Type::kFloat, {Dim(Symbol::named("points"))}};
   const ir::ValueId x = builder.input("x", row), y = builder.input("y", row);
   std::vector<Diagnostic> problems;
-  const ir::ValueId value = add_expression(graph, ir::SourceText(expression), "surface",
-                                           {.field = "--surface", .code = "E0692 bad-surface", .inputs = true}, problems);
+  ir::SourceText text(expression);
+  text.file = intern_text("--surface", expression + "\n");
+  text.pieces.push_back({0, 1, 1});
+  const ir::ValueId value =
+      add_expression(graph, text, "surface", {.field = "--surface", .code = "E0692 bad-surface", .inputs = true}, problems);
+  for (Diagnostic& problem : problems) {
+    if (problem.notes.empty()) problem.notes.emplace_back("help: a surface is an expression over x and y: sigmoid(x - y)");
+  }
   if (!problems.empty()) throw UserError(ExitCode::kInvalidGraph, std::move(problems));
   // A constant, or a function of one of them, is a surface too.
   ir::Builder more(graph);
@@ -465,12 +471,17 @@ const char* const kWeightsHelp =
     "gives "
     "words";
 
-// The words that an object names: words, tokens of a sentence, or the units of a line that was read.
-std::vector<std::string> words_of(const nlohmann::json& object) {
-  for (const char* const key : {"words", "tokens", "units"}) {
-    if (object.contains(key)) return object.at(key).get<std::vector<std::string>>();
+// The words of an object for `count` rows of weights: its words, the units of a line that was read, or the tokens of what was
+// written. The last row may be that of a sentence's end, which is no word. If none fits, the first list that there is.
+std::vector<std::string> words_of(const nlohmann::json& object, std::size_t count) {
+  std::vector<std::string> first;
+  for (const char* const key : {"words", "units", "tokens"}) {
+    if (!object.contains(key)) continue;
+    auto words = object.at(key).get<std::vector<std::string>>();
+    if (words.size() == count || words.size() + 1 == count) return words;
+    if (first.empty()) first = std::move(words);
   }
-  return {};
+  return first;
 }
 
 WordWeights word_weights_of(const nlohmann::json& object, const std::string& path, const std::string& key) {
@@ -483,7 +494,7 @@ WordWeights word_weights_of(const nlohmann::json& object, const std::string& pat
         found.weights.back().push_back((of_batch ? entry[0] : entry).get<double>());
       }
     }
-    found.words = words_of(object);
+    found.words = words_of(object, found.weights.size());
   } catch (const nlohmann::json::exception&) {
     bad_figure(path, fmt::format("'{}' is no matrix of numbers", key), kWeightsHelp);
   }
@@ -491,7 +502,7 @@ WordWeights word_weights_of(const nlohmann::json& object, const std::string& pat
     if (row.size() != found.weights.size()) bad_figure(path, fmt::format("'{}' is not square", key), kWeightsHelp);
   }
   if (found.weights.empty()) bad_figure(path, fmt::format("'{}' is empty", key), kWeightsHelp);
-  if (found.words.empty() || found.words.size() > found.weights.size()) return found;
+  if (found.words.size() + 1 != found.weights.size()) return found;
   found.weights.resize(found.words.size());
   for (auto& row : found.weights) row.resize(found.words.size());
   return found;

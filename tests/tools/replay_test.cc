@@ -103,7 +103,7 @@ TEST_F(Replay, Mistakes) {
   };
   refused({"replay", "model"}, 2, "--step N is missing");
   refused({"replay", "model", "--step", "0"}, 2, "--step takes a whole number from 1");
-  refused({"replay", "model", "--step", "21"}, 2, "the run in 'model' records 20 updates; update 21 is beyond them");
+  refused({"replay", "model", "--step", "21"}, 2, "the run in 'model' records 20 updates; there is no update 21");
   refused({"verify", "none"}, 2, "E0521 no-run");
   refused({"verify", "model", "--steps", "many"}, 2, "--steps takes a whole number from 1");
 }

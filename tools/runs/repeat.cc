@@ -77,9 +77,9 @@ Network network_of_run(const ModelLayout& layout, const RepeatRequest& request, 
   Network network = read_network(layout);
   check_same_data(layout, warnings);
   if (const std::int64_t done = recorded_updates(metrics_of(layout)); request.step > done) {
-    throw UserError(ExitCode::kUsage, "E0527 fewer-updates",
-                    fmt::format("the run in '{}' records {}; update {} is beyond them", layout.root, counted(done, "update"),
-                                request.step));
+    throw UserError(
+        ExitCode::kUsage, "E0527 fewer-updates",
+        fmt::format("the run in '{}' records {}; there is no update {}", layout.root, counted(done, "update"), request.step));
   }
   // Where a run ends changes no bit before.
   Job::Train& train = *network.job.message.mutable_train();

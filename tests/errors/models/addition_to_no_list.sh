@@ -1,0 +1,1 @@
+graphrun train tags.pbtxt --out model --quiet --set train.epochs+=2

@@ -1,0 +1,2 @@
+graphrun train tags.pbtxt --out model --quiet > /dev/null
+graphrun replay model --step 1000

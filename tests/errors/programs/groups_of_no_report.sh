@@ -1,0 +1,1 @@
+echo '{"f1": 0.5}' | graphrun plot --groups -

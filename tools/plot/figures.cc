@@ -272,24 +272,24 @@ std::string draw_surface(const Surface& surface, double left) {
   throw UserError(ExitCode::kBadData, "E0693 bad-figures", fmt::format("'{}': {}", path, text), {"help: " + help});
 }
 
-// A part of a picture.
-struct Part {
+// A part of a figure.
+struct FigurePart {
   double width = 0, height = 0;
   std::string svg;
 };
 
 // One part below the other.
-std::string picture_of(const std::vector<Part>& parts) {
+std::string picture_of(const std::vector<FigurePart>& parts) {
   double width = 60, top = 0;
   std::string svg;
-  for (const Part& part : parts) {
+  for (const FigurePart& part : parts) {
     svg += fmt::format("<g transform=\"translate(0 {:.1f})\">\n{}</g>\n", top, part.svg);
     width = std::max(width, part.width), top += part.height;
   }
   return picture(width, top, svg);
 }
 
-Part arcs_of(const WordWeights& sentence) {
+FigurePart arcs_of(const WordWeights& sentence) {
   const auto& [words, weights] = sentence;
   std::vector<double> centers;
   double x = 20;
@@ -320,7 +320,7 @@ Part arcs_of(const WordWeights& sentence) {
   return {x + 6, base + 34, std::move(svg)};
 }
 
-Part matrix_of(const WordWeights& sentence) {
+FigurePart matrix_of(const WordWeights& sentence) {
   constexpr double kCell = 22;
   const auto& [words, weights] = sentence;
   double widest = 0, least = 0, greatest = 0;
@@ -355,13 +355,13 @@ Part matrix_of(const WordWeights& sentence) {
 }  // namespace
 
 std::string draw_arcs(const std::vector<WordWeights>& sentences) {
-  std::vector<Part> parts;
+  std::vector<FigurePart> parts;
   for (const WordWeights& sentence : sentences) parts.push_back(arcs_of(sentence));
   return picture_of(parts);
 }
 
 std::string draw_matrices(const std::vector<WordWeights>& sentences) {
-  std::vector<Part> parts;
+  std::vector<FigurePart> parts;
   for (const WordWeights& sentence : sentences) parts.push_back(matrix_of(sentence));
   return picture_of(parts);
 }

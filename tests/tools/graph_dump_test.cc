@@ -326,10 +326,10 @@ TEST_F(GraphDump, WritesAPageOfEveryStage) {
   EXPECT_THAT(page.out, AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("\"name\":\"checked\""),
                               HasSubstr("\"name\":\"differentiated\""), HasSubstr("\"name\":\"scheduled\"")));
   EXPECT_THAT(page.out, HasSubstr("\"kernels\":\"\""));
-  // With sizes, also kernels and bytes; the extension chooses the format.
+  // With sizes, also kernels and places in memory; the extension chooses the format.
   const Ran sized = dump({"--minimize", "loss", "--size", "time=4", "--size", "batch=3", "-o", "page.html"});
   EXPECT_EQ(sized.code, 0) << sized.err;
-  EXPECT_THAT(read("page.html"), AllOf(HasSubstr("steps of"), ContainsRegex("\"bytes\":.\"[a-z]")));
+  EXPECT_THAT(read("page.html"), AllOf(HasSubstr("steps of"), ContainsRegex("\"memory\":.\"[a-z]")));
   refuses(with({"--size", "time=4"}), "what a page shows with sizes depends on the size 'batch': add --size batch=N");
   refuses(with({"--stage", "fuse"}), "html shows every stage");
   refuses({"--profile", "trace.json"}, "--profile is for --format=html");

@@ -153,7 +153,7 @@ TEST(Outline, KeepsTheGradientAndTheUpdatesApart) {
   }
 }
 
-// A product in a loop counts at every step; moved out of the loop, or merged with others, it counts the same.
+// A product in a loop counts at every step; moved out of the loop it counts the same, unless it was one for each step.
 TEST(Outline, CountsTheOperationsOfProducts) {
   std::vector<Outline> stages = {outline(translator())};
   CompileOptions options;
@@ -170,7 +170,9 @@ TEST(Outline, CountsTheOperationsOfProducts) {
     EXPECT_EQ(operations(o, "encode/forward"), "90*batch*source_time");
     EXPECT_EQ(operations(o, "encode"), "180*batch*source_time");
   }
-  EXPECT_EQ(stages[0].boxes[0].operations.str(), stages[1].boxes[0].operations.str());
+  EXPECT_EQ(stages[0].boxes[0].operations.str(),
+            "200*batch*source_time*target_time+180*batch*source_time+556*batch*target_time+100*batch");
+  EXPECT_EQ(stages[1].boxes[0].operations.str(), "380*batch*source_time+556*batch*target_time+100*batch");  // attention's keys
 }
 
 TEST(Page, HoldsEveryStageAndTheFiles) {

@@ -79,6 +79,7 @@ const std::vector<Case>& networks() {
       with("classifier.pbtxt", {{"vocabulary", "5"}, {"labels", "3"}, {"embed", "3"}, {"hidden", "4"}}),
       with("crf.pbtxt", {{"labels", "3"}}),
       with("analysis/atr_attention.pbtxt", {}),
+      with("analysis/atr_encoder.pbtxt", {{"embed", "3"}, {"hidden", "2"}}),
       with("bench/layer.pbtxt", {{"hidden", "3"}, {"time", "2"}, {"batch", "2"}}),
       with("regressor.pbtxt", {{"features", "2"}, {"hidden", "3"}}),
       with("regressor.pbtxt", {{"features", "2"}, {"hidden", "3"}, {"cell", "cells/stacked.pbtxt(cell = cells/lstm.pbtxt)"}}),

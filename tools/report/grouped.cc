@@ -188,8 +188,9 @@ class Grouped : public NamedMeasure {
     const std::int64_t outer = of_rows ? sizes[0] * sizes[1] : of.count();
     groups.count = of.count();
     groups.inner = std::max<std::int64_t>(1, elements / std::max<std::int64_t>(1, outer));
-    for (const std::int32_t number : of.span<std::int32_t>())
+    for (const std::int32_t number : of.span<std::int32_t>()) {
       groups.group.push_back(by_.width > 0 ? number / by_.width : number);
+    }
     return groups;
   }
 

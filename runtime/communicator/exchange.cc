@@ -1,4 +1,7 @@
 // Exchanges of bytes between all processes, by transfers.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -262,6 +262,45 @@ TEST_P(Communicators, EndWithTheCodeOfTheOneThatFails) {
   EXPECT_EQ(ran.code, 4) << ran.text;
 }
 
+// A failure on the communication thread of process 1 reaches the thread that waits for it, and then process 0.
+TEST(CommunicatorProcesses, DISABLED_OneFailsInAStage) {
+  Communicator together(this_launcher(), 60);
+  together.introduce();
+  try {
+    if (together.rank() == 1) {
+      const auto fail = []() -> Stage { throw UserError(ExitCode::kNoRoom, "E0503 no-memory", "no room for a bucket"); };
+      const char byte = 'x';
+      const std::uint64_t number = together.start({{{2, &byte, nullptr, 1, 1}}, fail});
+      together.wait(number);
+      ADD_FAILURE() << "nothing thrown";
+    } else if (together.rank() == 2) {
+      char byte = 0;
+      together.wait(together.start({{{1, nullptr, &byte, 1, 1}}, {}}));
+      EXPECT_EQ(byte, 'x');
+    }
+    together.gather("");
+    ADD_FAILURE() << "nobody failed";
+  } catch (const UserError& error) {
+    EXPECT_EQ(together.rank(), 1);
+    EXPECT_EQ(error.diagnostics()[0].text, "no room for a bucket");
+    EXPECT_EQ(together.report_failure(static_cast<int>(error.exit_code()), error.what()), 5);
+  } catch (const PeerEnd& end) {
+    EXPECT_NE(together.rank(), 1);
+    EXPECT_EQ(end.code(), 5);
+    if (together.rank() == 0) {
+      EXPECT_THAT(std::string(end.what()),
+                  HasSubstr("process 1 on '" + machine_name() + "':\nerror[E0503 no-memory]: no room"));
+      together.end_all(end.code());
+    }
+  }
+  std::_Exit(testing::Test::HasFailure() ? kFailed : 5);
+}
+
+TEST_P(Communicators, ReportAFailureOfTheCommunicationThread) {
+  const Launched ran = launch(GetParam(), 3, "*DISABLED_OneFailsInAStage");
+  EXPECT_EQ(ran.code, 5) << ran.text;
+}
+
 TEST(CommunicatorProcesses, DISABLED_JoinNobody) {
   try {
     const Communicator together(this_launcher(), 60);

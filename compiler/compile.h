@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +16,13 @@
 #include "runtime/program/program.h"
 
 namespace graphrun {
+
+// Consecutive elements of a parameter, in row-major order.
+struct ParameterSlice {
+  std::string parameter;
+  std::int64_t begin = 0, count = 0;
+  std::string name() const;  // of its variable, a vector: "W[0:4096]"
+};
 
 // What training adds to a graph.
 struct TrainOptions {
@@ -31,16 +39,26 @@ struct TrainOptions {
   // Which part of a step the program computes. If one update uses several batches, the first program adds the gradients of each
   // batch to slots, and a second one updates the parameters from them.
   enum class Part : std::uint8_t { kWhole, kGradients, kUpdate } part = Part::kWhole;
+  // With kUpdate: the program updates only these slices of parameters, each of which is a variable. The norm of all gradients
+  // is then an input. Only if is_elementwise(optimizer).
+  std::optional<std::vector<ParameterSlice>> slices = std::nullopt;
 };
 // Names of the inputs and outputs that training adds to those of the graph.
 inline constexpr const char* kLearningRate = "train.learning_rate";  // input, FLOAT []
 inline constexpr const char* kUpdateCount = "train.update";          // input, FLOAT []: 1 for the first update (Adam's t)
-inline constexpr const char* kGoesOn = "train.goes_on";  // input, FLOAT []: 0 begins the sums of gradients, 1 adds to them
+inline constexpr const char* kGoesOn = "train.goes_on";    // input, FLOAT []: 0 begins the sums of gradients, 1 adds to them
+inline constexpr const char* kSumNorm = "train.sum_norm";  // input, FLOAT [], with slices: the norm before it is divided
 inline constexpr const char* kGradientNorm = "train.gradient_norm";  // output, FLOAT []: before clipping
 // A slot's name is its parameter's with an ending: ".adam_m", or one of these.
 inline constexpr const char* kGradientSlot = ".gradient";
 inline constexpr const char* kAverageSlot = ".average";
 inline constexpr const char* kPerSlot = "train.per";  // the sum of `per`
+
+// Whether an optimizer updates each element of a parameter from the same element of the gradient and the slots alone.
+bool is_elementwise(const std::string& optimizer);
+// The endings of the slots that every parameter has with these options, apart from kGradientSlot. Only if the optimizer
+// is_elementwise.
+std::vector<std::string> slot_endings(const TrainOptions& options);
 
 struct CompileOptions {
   Precision precision = Precision::kFloat32;

@@ -1,5 +1,7 @@
 #include "compiler/training.h"
 
+#include <algorithm>
+
 #include "compiler/differentiate.h"
 #include "compiler/ir/builder.h"
 #include "compiler/ir/op.h"
@@ -48,7 +50,18 @@ struct Trained {
   std::size_t variable;
   ValueId value, gradient;
   Location at;
+  std::string parameter;  // the name; that of the variable differs if this is a slice
 };
+
+const ir::OpSchema& update_op(const std::string& optimizer) { return ir::OpRegistry::instance().get(optimizer + "_update"); }
+
+// Whether this input of an update is a slot.
+bool is_slot(const ir::InputSpec& input) {
+  return input.name != "p" && input.name != "g" && input.name != "rate" && input.name != "t" && input.name != "scale";
+}
+
+// The ending of an optimizer's slot.
+std::string slot_ending(const std::string& optimizer, const ir::InputSpec& input) { return "." + optimizer + "_" + input.name; }
 
 // The trainable parameters that the loss depends on, with their gradients.
 std::vector<Trained> gradients_of(ir::Graph& graph, const TrainOptions& options, const TapeOptions& tape) {
@@ -58,7 +71,7 @@ std::vector<Trained> gradients_of(ir::Graph& graph, const TrainOptions& options,
   for (std::size_t k = 0; k < graph.variables.size(); ++k) {
     const ir::Variable& v = graph.variables[k];
     if (v.kind != ir::Variable::Kind::kParameter || !v.trainable) continue;
-    candidates.push_back({k, v.value, kNone, v.at});
+    candidates.push_back({k, v.value, kNone, v.at, graph.value(v.value).name});
     values.push_back(v.value);
   }
   const std::vector<ValueId> gradients = differentiate(graph, loss, values, tape);
@@ -70,11 +83,32 @@ std::vector<Trained> gradients_of(ir::Graph& graph, const TrainOptions& options,
   return trained;
 }
 
+// A graph of slices of the trained parameters alone.
+ir::Graph with_slices(const ir::Graph& whole, const std::vector<ParameterSlice>& slices, std::vector<Trained>& trained) {
+  ir::Graph graph;
+  graph.name = whole.name;
+  ir::Builder b(graph);
+  std::vector<Trained> parts;
+  for (const ParameterSlice& slice : slices) {
+    const auto of = [&](const Trained& t) { return t.parameter == slice.parameter; };
+    const auto found = std::find_if(trained.begin(), trained.end(), of);
+    GRAPHRUN_CHECK(found != trained.end(), "with_slices: '" + slice.parameter + "' is not trained");
+    b.set_location(found->at);
+    const std::size_t at = graph.variables.size();
+    ir::Variable variable = whole.variables[found->variable];
+    variable.next = kNone;
+    const ValueId value = b.variable(slice.name(), {Type::kFloat, {Dim(slice.count)}}, std::move(variable));
+    parts.push_back({at, value, kNone, found->at, slice.parameter});
+  }
+  trained = std::move(parts);
+  return graph;
+}
+
 class Training {
  public:
   Training(ir::Graph& graph, const TrainOptions& options) : graph_(graph), options_(options), b_(graph) {
     b_.set_location({});
-    per_ = divisor(b_, options);
+    if (!options.slices) per_ = divisor(b_, options);
   }
 
   // Adds each gradient, and their divisor, to its slot.
@@ -96,7 +130,7 @@ class Training {
   // Replaces the gradients by the slots that contain their sums.
   void take_sums(std::vector<Trained>& trained) {
     for (Trained& t : trained) t.gradient = slot(name_of(t) + kGradientSlot, graph_.type(t.value)).second;
-    if (per_ != kNone) per_ = slot(kPerSlot, {Type::kFloat, {}}).second;
+    if (!options_.per.empty()) per_ = slot(kPerSlot, {Type::kFloat, {}}).second;
   }
 
   void update(const std::vector<Trained>& trained) {
@@ -127,7 +161,7 @@ class Training {
     std::vector<ValueId> gradients;
     for (const Trained& t : trained) gradients.push_back(t.gradient);
     b_.set_name(kGradientNorm);
-    ValueId norm = b_.op("global_norm", gradients), scale = kNone;
+    ValueId norm = options_.slices ? b_.input(kSumNorm, {Type::kFloat, {}}) : b_.op("global_norm", gradients), scale = kNone;
     if (per_ != kNone) norm = b_.op("div", {norm, per_});
     graph_.outputs.push_back({kGradientNorm, norm});
     if (options_.clip_global_norm > 0) {
@@ -146,7 +180,7 @@ class Training {
 
   // The learning rate of a parameter: one node for all parameters with the same factor.
   ValueId rate_of(const Trained& t) {
-    const auto found = options_.rate_factors.find(name_of(t));
+    const auto found = options_.rate_factors.find(t.parameter);
     if (found == options_.rate_factors.end() || found->second == 1) return rate_;
     const auto [rate, fresh] = rates_.emplace(found->second, kNone);
     if (fresh) {
@@ -158,16 +192,25 @@ class Training {
     return rate->second;
   }
 
-  // An input of the op with any name but these five is a slot. The schema gives its shape; a parameter may lack some slots. The
-  // results are the new parameter and the new slots that exist, in this order.
+  // The schema gives the shape of a slot; a parameter may lack some slots. The results are the new parameter and the new slots
+  // that exist, in this order.
   ValueId update(const Trained& t, ValueId scale) {
-    const ir::OpSchema& op = ir::OpRegistry::instance().get(options_.optimizer + "_update");
+    const ir::OpSchema& op = update_op(options_.optimizer);
     const ir::NamedAttributes given = attributes(t);
     const Attributes all = ir::complete(op, given);
     std::vector<ValueId> inputs;
     std::vector<std::size_t> slots;
     for (const ir::InputSpec& input : op.inputs) {
-      if (input.name == "p") {
+      if (is_slot(input)) {
+        const std::optional<Shape> shape = op.slot_shape_of(input.name, graph_.type(t.value).shape, all);
+        if (!shape) {
+          inputs.push_back(kNone);
+          continue;
+        }
+        const auto [at, value] = slot(name_of(t) + slot_ending(options_.optimizer, input), {Type::kFloat, *shape});
+        slots.push_back(at);
+        inputs.push_back(value);
+      } else if (input.name == "p") {
         inputs.push_back(t.value);
       } else if (input.name == "g") {
         inputs.push_back(t.gradient);
@@ -175,17 +218,8 @@ class Training {
         inputs.push_back(rate_of(t));
       } else if (input.name == "t") {
         inputs.push_back(count());
-      } else if (input.name == "scale") {
-        inputs.push_back(scale);
       } else {
-        const std::optional<Shape> shape = op.slot_shape_of(input.name, graph_.type(t.value).shape, all);
-        if (!shape) {
-          inputs.push_back(kNone);
-          continue;
-        }
-        const auto [at, value] = slot(name_of(t) + "." + options_.optimizer + "_" + input.name, {Type::kFloat, *shape});
-        slots.push_back(at);
-        inputs.push_back(value);
+        inputs.push_back(scale);
       }
     }
     const std::vector<ValueId> next = b_.node(op, inputs, given);
@@ -196,7 +230,7 @@ class Training {
 
   ir::NamedAttributes attributes(const Trained& t) const {
     ir::NamedAttributes attributes = options_.attributes;
-    if (options_.undecayed.count(name_of(t)) != 0)
+    if (options_.undecayed.count(t.parameter) != 0)
       std::erase_if(attributes, [](const auto& a) { return a.first == "l2" || a.first == "weight_decay"; });
     return attributes;
   }
@@ -216,9 +250,25 @@ class Training {
 
 }  // namespace
 
+std::string ParameterSlice::name() const {
+  return parameter + "[" + std::to_string(begin) + ":" + std::to_string(begin + count) + "]";
+}
+
+bool is_elementwise(const std::string& optimizer) { return update_op(optimizer).slot_shape == nullptr; }
+
+std::vector<std::string> slot_endings(const TrainOptions& options) {
+  std::vector<std::string> endings;
+  for (const ir::InputSpec& input : update_op(options.optimizer).inputs) {
+    if (is_slot(input)) endings.push_back(slot_ending(options.optimizer, input));
+  }
+  if (options.moving_average > 0) endings.emplace_back(kAverageSlot);
+  return endings;
+}
+
 ir::Graph add_training(ir::Graph graph, const TrainOptions& options, const TapeOptions& tape) {
   using Part = TrainOptions::Part;
   std::vector<Trained> trained = gradients_of(graph, options, tape);
+  if (options.slices) graph = with_slices(graph, *options.slices, trained);
   Training training(graph, options);
   if (options.part == Part::kGradients) {
     training.sum_gradients(trained);

@@ -100,7 +100,7 @@ struct OpSchema {
   bool view = false;                                // output 0 is input 0's memory under another shape: nothing is computed
   bool random = false;                              // draws random numbers: never merged, never folded
   bool update = false;                              // changes a variable: never dead
-  SlotShapeRule slot_shape;                         // of an optimizer's update; null: all slots have the parameter's shape
+  SlotShapeRule slot_shape;                         // of an optimizer's update; null: elementwise, slots of the same shape
   bool internal = false;                            // created only by the compiler; equations cannot use it
   std::string infix;                                // "+", where the language writes it so
   std::function<bool(const Attributes&)> identity;  // whether the op returns its first operand unchanged; null: never

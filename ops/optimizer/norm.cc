@@ -3,16 +3,27 @@
 #include <cmath>
 #include <memory>
 
+#include "ops/optimizer/norm.h"
 #include "ops/optimizer/update.h"
 #include "ops/schema.h"
 #include "runtime/threads/threads.h"
 
 namespace graphrun {
+
+double norm_of_pieces(std::span<double> sums) {
+  std::size_t n = sums.size();
+  if (n == 0) return 0;
+  for (; n > 1; n = (n + 1) / 2) {
+    for (std::size_t i = 0; i < n / 2; ++i) sums[i] = sums[2 * i] + sums[2 * i + 1];
+    if (n % 2 == 1) sums[n / 2] = sums[n - 1];
+  }
+  return std::sqrt(sums[0]);
+}
+
 namespace {
 
 // The elements of all operands, divided into pieces that do not depend on the number of threads.
 struct Pieces {
-  static constexpr std::int64_t kElements = 4096;
   struct Piece {
     std::size_t input;
     std::int64_t begin, count;
@@ -22,7 +33,7 @@ struct Pieces {
   explicit Pieces(const KernelRequest& request) {
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       const std::int64_t count = request.inputs[i].count();
-      for (std::int64_t b = 0; b < count; b += kElements) all.push_back({i, b, std::min(kElements, count - b)});
+      for (std::int64_t b = 0; b < count; b += kNormPiece) all.push_back({i, b, std::min(kNormPiece, count - b)});
     }
   }
   // results[i] = of(data, count) for piece i.
@@ -37,23 +48,13 @@ struct Pieces {
   }
 };
 
-// Pairwise: the error grows with the logarithm of n. Destroys x.
-double tree_sum(double* x, std::size_t n) {
-  if (n == 0) return 0;
-  for (; n > 1; n = (n + 1) / 2) {
-    for (std::size_t i = 0; i < n / 2; ++i) x[i] = x[2 * i] + x[2 * i + 1];
-    if (n % 2 == 1) x[n / 2] = x[n - 1];
-  }
-  return x[0];
-}
-
 template <class T>
 Kernel norm_kernel(const KernelRequest& request) {
   const auto pieces = std::make_shared<const Pieces>(request);
   return {[pieces](const KernelContext& c) {
             auto* sums = static_cast<double*>(c.workspace);
             pieces->map<T>(c, sums, [](const T* x, std::size_t n) { return sum_of_squares(x, n); });
-            *c.outputs[0].as<T>() = static_cast<T>(std::sqrt(tree_sum(sums, pieces->all.size())));
+            *c.outputs[0].as<T>() = static_cast<T>(norm_of_pieces({sums, pieces->all.size()}));
           },
           pieces->all.size() * sizeof(double)};
 }

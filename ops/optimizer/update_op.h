@@ -24,7 +24,7 @@ class UpdateOp {
   // Slots, in the order of the op's operands and results. An optional slot is absent if the rule below says so.
   UpdateOp& Slot(std::string name, std::string doc) { return AddSlot(std::move(name), std::move(doc), false); }
   UpdateOp& OptionalSlot(std::string name, std::string doc) { return AddSlot(std::move(name), std::move(doc), true); }
-  // The shapes of slots, if they differ from the parameter's.
+  // The shapes of slots. Required if one differs from the parameter's, or if the update is not elementwise.
   UpdateOp& SlotShape(ir::SlotShapeRule rule);
   UpdateOp& Setting(std::string name, double value, ir::Range range, std::string doc);
   UpdateOp& Flag(std::string name, bool value, std::string doc);

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/tensor/tensor.h"
@@ -119,20 +120,25 @@ class Communicator {
 // The communication thread does all of this, bucket by bucket, while the caller still computes the elements behind it.
 class OrderedSum {
  public:
-  // `count`: elements of an array. `communicator` must outlive it.
-  OrderedSum(Communicator& communicator, std::size_t count);
+  static constexpr std::size_t kBlock = 64;  // elements
+  // `count`: elements of an array. `unit`: a process owns whole units of so many elements, a power of 2 from kBlock; the last
+  // unit may have fewer. `communicator` must outlive it.
+  OrderedSum(Communicator& communicator, std::size_t count, std::size_t unit = kBlock);
 
   // This process's array, float32 [count], zeros at first. The elements that ready() has announced must not be written until
   // finish().
   const Tensor& numbers() const;
 
-  // Sets the sum to the array, which must be equal in all processes. Not between begin() and finish().
+  // Sets the sum to the array, of which each process must have the elements that it owns. Not between begin() and finish().
   void begin_from_numbers();
 
+  // Where the sum is after an addition. kNowhere: the array is unchanged, and the next addition continues. kOwners: the array
+  // contains the sum of the elements that the process owns; the others are unchanged. kAll: the array contains the sum.
+  enum class Result : std::uint8_t { kNowhere, kOwners, kAll };
   struct Round {
     int first = 0, last = 0;  // the arrays of these processes are added, in this order; those of others are ignored
     bool begins = true;       // the sum starts with the array of process `first`
-    bool all = true;          // afterwards, the array contains the sum in every process; otherwise it is unchanged
+    Result result = Result::kAll;
   };
   // Begins an addition. All processes must call it with the same argument, then ready() with `count` at last, then finish().
   void begin(const Round& round);
@@ -140,6 +146,12 @@ class OrderedSum {
   void ready(std::size_t end);
   // Waits for the addition. Throws PeerEnd.
   void finish();
+
+  // The elements that a process owns, as ranges [begin, end) in ascending order.
+  std::vector<std::pair<std::size_t, std::size_t>> owned(int rank) const;
+  // Replaces the elements of an array with `count` elements by those in the arrays of their owners. All processes call it; not
+  // between begin() and finish(). Throws PeerEnd.
+  void hand_out(const Tensor& array);
 
  private:
   struct Impl;

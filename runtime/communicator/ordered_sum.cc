@@ -2,6 +2,8 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -12,7 +14,9 @@ namespace graphrun {
 namespace {
 
 // Small buckets begin their way early and leave little behind the last gradient; large ones need fewer messages.
-constexpr std::size_t kBucket = std::size_t{1} << 19, kBlock = 64;  // elements
+constexpr std::size_t kBucket = std::size_t{1} << 19, kBlock = OrderedSum::kBlock;  // elements
+// More buckets are not exchanged at the same time, which limits the memory for what they receive.
+constexpr std::size_t kMostBuckets = 16;
 
 // Other messages, which may be in progress at the same time, have the tag 0.
 int scatter_tag(std::size_t bucket) { return 2 * static_cast<int>(bucket) + 1; }
@@ -113,27 +117,32 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
   struct Bucket {
     Elements all;
     std::size_t of_slice = 0;     // elements of a slice; the last slices may have fewer
-    std::vector<float> sum;       // this process's slice, if further rounds follow
-    std::vector<float> received;  // this slice of the others' arrays, by rank
+    std::size_t sum = 0;          // where this process's slice begins in `sums`
+    std::vector<float> received;  // this slice of the others' arrays, by rank; empty unless an addition is in progress
     std::vector<Sent> sent;       // by rank: its slice of this process's array; of this process: its slice of the sum
     std::vector<Blocks> came;     // by rank
   };
 
-  Impl(Communicator& communicator, std::size_t count)
+  Impl(Communicator& communicator, std::size_t count, std::size_t unit)
       : together(communicator),
         me(communicator.rank()),
         n(communicator.size()),
+        of_bucket(std::max(kBucket, static_cast<std::size_t>(n) * unit)),
         numbers(DType::kFloat32, {static_cast<std::int64_t>(count)}) {
-    for (std::size_t begin = 0; begin < count; begin += kBucket) {
+    constexpr std::size_t kAligned = kAlignment / sizeof(float);
+    const auto processes = static_cast<std::size_t>(n);
+    std::size_t end = 0;  // of `sums`
+    for (std::size_t begin = 0; begin < count; begin += of_bucket) {
       Bucket& bucket = buckets.emplace_back();
-      bucket.all = {begin, std::min(count, begin + kBucket)};
-      const auto processes = static_cast<std::size_t>(n);
-      bucket.of_slice = (Blocks::count(bucket.all.size()) + processes - 1) / processes * kBlock;
-      bucket.sum.resize(slice(bucket, me).size());
-      bucket.received.resize(bucket.sum.size() * processes);
+      bucket.all = {begin, std::min(count, begin + of_bucket)};
+      const std::size_t units = (bucket.all.size() + unit - 1) / unit;
+      bucket.of_slice = (units + processes - 1) / processes * unit;
+      bucket.sum = end;
+      end += (slice(bucket, me).size() + kAligned - 1) / kAligned * kAligned;
       bucket.sent.resize(processes);
       bucket.came.resize(processes);
     }
+    sums = Tensor(DType::kFloat32, {static_cast<std::int64_t>(end)});
   }
 
   Elements slice(const Bucket& bucket, int rank) const {
@@ -143,20 +152,42 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
     return {begin(rank), begin(rank + 1)};
   }
   float* at(std::size_t element) const { return numbers.data<float>() + element; }
+  float* sum_in(const Bucket& bucket) const { return sums.data<float>() + bucket.sum; }
+  float* received_from(Bucket& bucket, int rank) const {
+    return bucket.received.data() + static_cast<std::size_t>(rank < me ? rank : rank - 1) * slice(bucket, me).size();
+  }
   bool is_added(int rank) const { return round.first <= rank && rank <= round.last; }
 
   // The stages of a bucket.
+
+  // Buckets that must wait follow one that is done, in ascending order in every process.
+  Stage enter(std::size_t b) {
+    if (at_once == kMostBuckets) {
+      waiting.push_back(b);
+      return {};
+    }
+    ++at_once;
+    return scatter(b);
+  }
+  Stage leave() {
+    --at_once;
+    if (waiting.empty()) return {};
+    const std::size_t next = waiting.front();
+    waiting.pop_front();
+    return enter(next);
+  }
 
   // Slices of this process's array go to their owners.
   Stage scatter(std::size_t b) {
     Bucket& bucket = buckets[b];
     const int tag = scatter_tag(b);
     const Elements own = slice(bucket, me);
+    bucket.received = room(own.size() * static_cast<std::size_t>(n - 1));
     std::vector<Transfer> transfers;
     for (int step = 1; step < n; ++step) {
       const int from = (me + n - step) % n, to = (me + step) % n;  // each process has another order of peers
       if (is_added(from) && own.size() > 0) {
-        receive(bucket, from, own.size(), bucket.received.data() + static_cast<std::size_t>(from) * own.size(), tag, transfers);
+        receive(bucket, from, own.size(), received_from(bucket, from), tag, transfers);
       }
       const Elements other = slice(bucket, to);
       if (is_added(me) && other.size() > 0) send(bucket, to, at(other.begin), other.size()).add_to(transfers, to, tag);
@@ -169,29 +200,39 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
     Bucket& bucket = buckets[b];
     for (Sent& sent : bucket.sent) sent.free();
     add(bucket);
-    if (!round.all) return {};
+    free_rooms.push_back(std::move(bucket.received));
+    // This bucket of the array has been sent, so the sums may overwrite it.
+    return round.result == Result::kAll ? hand_out(b, numbers, [this] { return leave(); }) : leave();
+  }
+
+  // The elements of a bucket go from their owner to all.
+  Stage hand_out(std::size_t b, const Tensor& array, const std::function<Stage()>& then) {
+    Bucket& bucket = buckets[b];
     const int tag = sum_tag(b);
     const Elements own = slice(bucket, me);
     std::vector<Transfer> transfers;
-    if (own.size() > 0) send(bucket, me, at(own.begin), own.size());
+    float* const elements = array.data<float>();
+    if (own.size() > 0) send(bucket, me, elements + own.begin, own.size());
     for (int step = 1; step < n; ++step) {
       const int from = (me + n - step) % n, to = (me + step) % n;
-      // This bucket of the array has been sent, so the sums may overwrite it.
       const Elements other = slice(bucket, from);
-      if (other.size() > 0) receive(bucket, from, other.size(), at(other.begin), tag, transfers);
+      if (other.size() > 0) receive(bucket, from, other.size(), elements + other.begin, tag, transfers);
       if (own.size() > 0) bucket.sent[static_cast<std::size_t>(me)].add_to(transfers, to, tag);
     }
-    return {std::move(transfers), [self = shared_from_this(), b] { return self->place(b); }};
+    return {std::move(transfers), [self = shared_from_this(), b, array, then] {
+              self->place(b, array);
+              return then();
+            }};
   }
 
-  Stage place(std::size_t b) {
+  void place(std::size_t b, const Tensor& array) {
     Bucket& bucket = buckets[b];
     for (int r = 0; r < n; ++r) {
       const Elements other = slice(bucket, r);
-      if (r != me && other.size() > 0) expand(at(other.begin), other.size(), bucket.came[static_cast<std::size_t>(r)]);
+      if (r == me || other.size() == 0) continue;
+      expand(array.data<float>() + other.begin, other.size(), bucket.came[static_cast<std::size_t>(r)]);
     }
     bucket.sent[static_cast<std::size_t>(me)].free();
-    return {};
   }
 
   // Moves the blocks of a message, which are at the beginning of a slice, to their places.
@@ -227,13 +268,14 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
     const Elements own = slice(bucket, me);
     std::vector<const float*> next;  // by rank: its next block
     for (int r = 0; r < n; ++r) {
-      next.push_back(r == me ? at(own.begin) : bucket.received.data() + static_cast<std::size_t>(r) * own.size());
+      next.push_back(r == me ? at(own.begin) : received_from(bucket, r));
     }
-    float* const into = round.all ? at(own.begin) : bucket.sum.data();
+    const float* const before = sum_in(bucket);
+    float* const into = round.result == Result::kNowhere ? sum_in(bucket) : at(own.begin);
     std::array<float, kBlock> sum;
     for (std::size_t b = 0; b * kBlock < own.size(); ++b) {
       const std::size_t size = std::min(kBlock, own.size() - b * kBlock);
-      if (!round.begins) std::copy_n(bucket.sum.data() + b * kBlock, size, sum.data());
+      if (!round.begins) std::copy_n(before + b * kBlock, size, sum.data());
       for (int r = round.first; r <= round.last; ++r) {
         const bool begins = round.begins && r == round.first;
         if (r != me && !bucket.came[static_cast<std::size_t>(r)].has(b)) {
@@ -256,21 +298,39 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
     }
   }
 
+  // Memory for what a bucket receives: that of another one, if its addition is done.
+  std::vector<float> room(std::size_t elements) {
+    std::vector<float> room;
+    if (!free_rooms.empty()) {
+      room = std::move(free_rooms.back());
+      free_rooms.pop_back();
+    }
+    if (room.size() < elements) room.resize(elements);
+    return room;
+  }
+
   Communicator& together;
   const int me, n;
+  const std::size_t of_bucket;  // elements; the last bucket may have fewer
   Tensor numbers;
+  Tensor sums;  // of this process's slices, if further rounds follow
   std::vector<Bucket> buckets;
+  std::vector<std::vector<float>> free_rooms;
+  std::size_t at_once = 0;          // buckets in progress
+  std::deque<std::size_t> waiting;  // buckets that are ready
   Round round;
   std::vector<std::uint64_t> begun;  // by bucket, those that are ready
 };
 
-OrderedSum::OrderedSum(Communicator& communicator, std::size_t count) : impl_(std::make_shared<Impl>(communicator, count)) {}
+OrderedSum::OrderedSum(Communicator& communicator, std::size_t count, std::size_t unit)
+    : impl_(std::make_shared<Impl>(communicator, count, unit)) {}
 
 const Tensor& OrderedSum::numbers() const { return impl_->numbers; }
 
 void OrderedSum::begin_from_numbers() {
   for (Impl::Bucket& bucket : impl_->buckets) {
-    std::copy_n(impl_->at(impl_->slice(bucket, impl_->me).begin), bucket.sum.size(), bucket.sum.begin());
+    const Impl::Elements own = impl_->slice(bucket, impl_->me);
+    std::copy_n(impl_->at(own.begin), own.size(), impl_->sum_in(bucket));
   }
 }
 
@@ -284,8 +344,26 @@ void OrderedSum::ready(std::size_t end) {
   std::vector<std::uint64_t>& begun = impl_->begun;
   while (begun.size() < impl_->buckets.size() && impl_->buckets[begun.size()].all.end <= end) {
     const std::size_t b = begun.size();
-    begun.push_back(impl_->together.start({{}, [impl = impl_, b] { return impl->scatter(b); }}));
+    begun.push_back(impl_->together.start({{}, [impl = impl_, b] { return impl->enter(b); }}));
   }
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> OrderedSum::owned(int rank) const {
+  std::vector<std::pair<std::size_t, std::size_t>> ranges;
+  for (const Impl::Bucket& bucket : impl_->buckets) {
+    const Impl::Elements own = impl_->slice(bucket, rank);
+    if (own.size() > 0) ranges.emplace_back(own.begin, own.end);
+  }
+  return ranges;
+}
+
+void OrderedSum::hand_out(const Tensor& array) {
+  GRAPHRUN_CHECK(impl_->begun.empty(), "OrderedSum: an addition is in progress");
+  for (std::size_t b = 0; b < impl_->buckets.size(); ++b) {
+    impl_->begun.push_back(
+        impl_->together.start({{}, [impl = impl_, b, array] { return impl->hand_out(b, array, [] { return Stage(); }); }}));
+  }
+  finish();
 }
 
 void OrderedSum::finish() {

@@ -180,10 +180,16 @@ void save_checkpoint(const std::string& folder_name, const Checkpoint& checkpoin
   make_folders(partial);
   try {
     std::map<std::string, FileDigest> files;
-    for (const auto& [group, tensors] : checkpoint.groups) {
+    const auto add = [&](const std::string& group, const auto& write) {
       const std::string name = group + kGroupSuffix;
       GRAPHRUN_CHECK(is_plain(name), "save_checkpoint: group name '" + group + "'");
-      files[name] = write_safetensors(partial + "/" + name, tensors);
+      files[name] = write(partial + "/" + name);
+    };
+    for (const auto& [group, tensors] : checkpoint.groups) {
+      add(group, [&tensors = tensors](const std::string& path) { return write_safetensors(path, tensors); });
+    }
+    for (const auto& [group, tensors] : checkpoint.sources) {
+      add(group, [&tensors = tensors](const std::string& path) { return write_safetensors_of(path, tensors); });
     }
     for (const auto& [name, text] : checkpoint.texts) {
       GRAPHRUN_CHECK(is_plain(name) && !ends_with(name, kGroupSuffix) && name != kManifest && text.size() <= kLargestText,
@@ -237,9 +243,16 @@ const FileDigest& CheckpointReader::digest(const std::string& name) const {
 }
 
 NamedTensors CheckpointReader::group(const std::string& group) const {
+  NamedTensors tensors;
+  this->group(group, [&](const std::string& name, Tensor tensor) { tensors.emplace(name, std::move(tensor)); });
+  return tensors;
+}
+
+void CheckpointReader::group(const std::string& group,
+                             const std::function<void(const std::string& name, Tensor tensor)>& take) const {
   const std::string name = group + kGroupSuffix, path = folder_ + "/" + name;
   if (digest_file(path) != digest(name)) bad("'" + name + "' is damaged: its hash is not the manifest's");
-  return read_safetensors(path);
+  read_safetensors(path, take);
 }
 
 std::string CheckpointReader::text(const std::string& name) const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,8 +22,9 @@ namespace graphrun {
 inline constexpr int kCheckpointVersion = 2;  // 1: without a hash of the manifest itself
 
 struct Checkpoint {
-  std::map<std::string, NamedTensors> groups;  // "parameters", "slots", …
-  std::map<std::string, std::string> texts;    // by file name: "job.pbtxt", "words.vocabulary", …
+  std::map<std::string, NamedTensors> groups;         // "parameters", "slots", …
+  std::map<std::string, std::string> texts;           // by file name: "job.pbtxt", "words.vocabulary", …
+  std::map<std::string, TensorSources> sources = {};  // more groups, whose tensors exist only while they are written
 };
 
 // Makes `folder` and its parents; an existing checkpoint is replaced atomically. Names of groups and texts are plain file
@@ -45,6 +47,7 @@ class CheckpointReader {
 
   // Each checks the file's hash, and throws E0685 if there is no part of that name.
   NamedTensors group(const std::string& group) const;
+  void group(const std::string& group, const std::function<void(const std::string& name, Tensor tensor)>& take) const;
   std::string text(const std::string& name) const;
   // Checks every file's hash. Throws E0685.
   void verify() const;

@@ -169,24 +169,32 @@ std::vector<Entry> read_header(InputFile& file) {
 }
 
 // Largest elements first, so that every tensor is aligned in the file; then by name.
-std::vector<std::pair<std::string, const Tensor*>> in_file_order(const NamedTensors& tensors) {
-  std::vector<std::pair<std::string, const Tensor*>> order;
+std::vector<std::pair<std::string, const TensorSource*>> in_file_order(const TensorSources& tensors) {
+  std::vector<std::pair<std::string, const TensorSource*>> order;
   for (const auto& [name, tensor] : tensors) order.emplace_back(name, &tensor);
   std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return size_of(a.second->dtype()) > size_of(b.second->dtype()); });
+                   [](const auto& a, const auto& b) { return size_of(a.second->dtype) > size_of(b.second->dtype); });
   return order;
 }
 
 }  // namespace
 
 FileDigest write_safetensors(const std::string& path, const NamedTensors& tensors) {
+  TensorSources sources;
+  for (const auto& [name, tensor] : tensors) {
+    GRAPHRUN_CHECK(!tensor.empty(), "write_safetensors: tensor '" + name + "' is empty");
+    sources[name] = {tensor.dtype(), tensor.sizes(), [&tensor] { return tensor; }};
+  }
+  return write_safetensors_of(path, sources);
+}
+
+FileDigest write_safetensors_of(const std::string& path, const TensorSources& tensors) {
   const auto order = in_file_order(tensors);
   Json header = Json::object();
   std::uint64_t at = 0;
   for (const auto& [name, tensor] : order) {
-    GRAPHRUN_CHECK(!tensor->empty(), "write_safetensors: tensor '" + name + "' is empty");
-    const std::uint64_t end = at + tensor->bytes();
-    header[name] = {{"dtype", format_name(tensor->dtype())}, {"shape", tensor->sizes()}, {"data_offsets", {at, end}}};
+    const std::uint64_t end = at + static_cast<std::uint64_t>(element_count(tensor->sizes)) * size_of(tensor->dtype);
+    header[name] = {{"dtype", format_name(tensor->dtype)}, {"shape", tensor->sizes}, {"data_offsets", {at, end}}};
     at = end;
   }
   std::string text;
@@ -206,22 +214,31 @@ FileDigest write_safetensors(const std::string& path, const NamedTensors& tensor
 
   AtomicFile file(path);
   file.write(length + text);
-  for (const auto& [name, tensor] : order) file.write(tensor->raw(), tensor->bytes());
+  for (const auto& [name, source] : order) {
+    const Tensor tensor = source->make();
+    GRAPHRUN_CHECK(tensor.dtype() == source->dtype && tensor.sizes() == source->sizes,
+                   "write_safetensors: tensor '" + name + "' is another than its source says");
+    file.write(tensor.raw(), tensor.bytes());
+  }
   return file.commit();
 }
 
 NamedTensors read_safetensors(const std::string& path) {
-  InputFile file(path);
   NamedTensors tensors;
+  read_safetensors(path, [&](const std::string& name, Tensor tensor) { tensors.emplace(name, std::move(tensor)); });
+  return tensors;
+}
+
+void read_safetensors(const std::string& path, const std::function<void(const std::string& name, Tensor tensor)>& take) {
+  InputFile file(path);
   for (const Entry& entry : read_header(file)) {
     Tensor tensor(entry.dtype, entry.sizes);
     file.read(tensor.raw(), tensor.bytes());
     if (entry.dtype == DType::kBool) {
       for (std::uint8_t& byte : tensor.span<std::uint8_t>()) byte = byte != 0;
     }
-    tensors.emplace(entry.name, std::move(tensor));
+    take(entry.name, std::move(tensor));
   }
-  return tensors;
 }
 
 }  // namespace graphrun

@@ -40,7 +40,7 @@ void sum(const std::string& numbers) {
     array[i] = i / 64 * 37 % 100 < static_cast<std::size_t>(zeros) ? 0.0f : 1e-6f * static_cast<float>(together.rank() + 1);
   }
   const auto begin = [&] {
-    ordered.begin({0, together.size() - 1, true, true});
+    ordered.begin({0, together.size() - 1});
     ordered.ready(elements);
   };
   const auto end = [&] { ordered.finish(); };

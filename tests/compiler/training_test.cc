@@ -254,6 +254,43 @@ TEST_F(TrainingStep, SeveralBatchesMakeOneUpdate) {
   }
 }
 
+// Slices of a parameter, updated by a program of their own, get the bits that the whole has.
+TEST_F(TrainingStep, UpdatesSlices) {
+  options_.optimizer = "adam";
+  options_.attributes = {{"weight_decay", 0.01}};
+  options_.clip_global_norm = kLimit;
+  options_.moving_average = 0.6;
+  options_.rate_factors = {{"W", 0.5}};
+  ASSERT_TRUE(is_elementwise("adam"));
+  EXPECT_FALSE(is_elementwise("adafactor"));
+  EXPECT_EQ(slot_endings(options_), (std::vector<std::string>{".adam_m", ".adam_v", ".average"}));
+  const auto gradients = compiled(TrainOptions::Part::kGradients), update = compiled(TrainOptions::Part::kUpdate);
+  set_begin();
+  options_.slices = {{"W", 0, 4}, {"W", 4, 2}};
+  const auto of_slices = compiled(TrainOptions::Part::kUpdate);
+  const auto slice = [&](const ParameterSlice& of, const std::string& ending) {
+    Vector elements;
+    for (std::int64_t i = 0; i < of.count; ++i) elements.push_back(variables_->at("W" + ending).at(of.begin + i));
+    return Tensor::of<double>({of.count}, elements);
+  };
+  for (const ParameterSlice& of : *options_.slices) variables_->set(of.name(), slice(of, ""));
+  EXPECT_EQ((*options_.slices)[1].name(), "W[4:6]");
+  for (int t = 0; t < kSteps; ++t) {
+    gradients->run(feeds(*gradients, t, t));
+    for (const ParameterSlice& of : *options_.slices) variables_->set(of.name() + kGradientSlot, slice(of, kGradientSlot));
+    const Tensor norm = update->run(feeds(*update, 0, t))[0];
+    Feeds of_update = feeds(*update, 0, t);
+    of_update[kSumNorm] = norm;
+    EXPECT_EQ(of_slices->run(of_update)[0].at(0), norm.at(0));
+    for (const ParameterSlice& of : *options_.slices) {
+      for (const std::string ending : {"", ".adam_m", ".adam_v", ".average"}) {
+        const Tensor expected = slice(of, ending), &found = variables_->at(of.name() + ending);
+        for (std::int64_t i = 0; i < of.count; ++i) EXPECT_EQ(found.at(i), expected.at(i)) << of.name() << ending << " " << t;
+      }
+    }
+  }
+}
+
 TEST_F(TrainingStep, AnAverageBeginsAsTheMeanAndThenForgets) {
   options_.moving_average = 0.6;
   const auto executable = compiled(TrainOptions::Part::kWhole);

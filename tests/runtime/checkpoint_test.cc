@@ -73,6 +73,29 @@ TEST(Checkpoint, ReplacesOneOfTheSameName) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(run / "best"), std::filesystem::directory_iterator()), 1);
 }
 
+TEST(Checkpoint, WritesTensorsThatAreMadeForIt) {
+  const TemporaryFolder run;
+  save_checkpoint(run / "whole", of_step(1));
+  Checkpoint made = of_step(1);
+  std::vector<std::string> order;
+  const NamedTensors slots = std::move(made.groups.at("slots"));
+  made.groups.erase("slots");
+  for (const auto& [name, tensor] : slots) {
+    made.sources["slots"][name] = {tensor.dtype(), tensor.sizes(), [&order, name = name, tensor = tensor] {
+                                     order.push_back(name);
+                                     return tensor;
+                                   }};
+  }
+  save_checkpoint(run / "made", made);
+  EXPECT_EQ(order.size(), slots.size());
+  for (const char* file : {"/slots.safetensors", "/parameters.safetensors", "/manifest.json"}) {
+    EXPECT_EQ(get_bytes(run / "made" + file), get_bytes(run / "whole" + file)) << file;
+  }
+  made.sources["slots"].begin()->second.make = [] { return Tensor(DType::kBool, {1}); };
+  EXPECT_THROW(save_checkpoint(run / "made", made), InternalError);
+  expect_step(load_checkpoint(run / "made"), 1);
+}
+
 TEST(Checkpoint, RefusesNamesThatAreNoFileNames) {
   const TemporaryFolder run;
   for (const std::string name : {"", ".", "..", "../x", "a/b", ".hidden", "a b", "a\n", "x.safetensors", "manifest.json"}) {

@@ -93,7 +93,7 @@ TEST(CommunicatorProcesses, DISABLED_AddInOrder) {
         const int first = round == 1 && n > 2 ? 1 : 0, last = n - 1;
         const bool begins = round == 0 && update == 0;
         if (round == 0 && update > 0) sum.begin_from_numbers();
-        sum.begin({first, last, begins, round == 1});
+        sum.begin({first, last, begins, round == 1 ? OrderedSum::Result::kAll : OrderedSum::Result::kNowhere});
         // Bucket by bucket, also by parts that end within one.
         for (std::size_t end = 0; end < count;) {
           const std::size_t begin = end;
@@ -115,11 +115,54 @@ TEST(CommunicatorProcesses, DISABLED_AddInOrder) {
   }
 }
 
+// Owners keep the sums of their elements, change them, and hand them out.
+TEST(CommunicatorProcesses, DISABLED_HandOut) {
+  Communicator together(this_launcher(), 60);
+  together.introduce();
+  const int n = together.size(), me = together.rank();
+  constexpr std::size_t kUnit = 4096;
+  for (const std::size_t count : {std::size_t{1}, 3 * kUnit + 5, std::size_t{1100003}}) {
+    OrderedSum sum(together, count, kUnit);
+    float* const numbers = sum.numbers().data<float>();
+    std::vector<float> expected(count), changed(count);
+    for (int round = 0; round < 2; ++round) {
+      sum.begin({0, n - 1, round == 0, round == 0 ? OrderedSum::Result::kNowhere : OrderedSum::Result::kOwners});
+      for (std::size_t i = 0; i < count; ++i) numbers[i] = number(static_cast<std::size_t>(round * n + me), i, false);
+      for (int r = 0; r < n; ++r) {
+        for (std::size_t i = 0; i < count; ++i) {
+          const float x = number(static_cast<std::size_t>(round * n + r), i, false);
+          expected[i] = round == 0 && r == 0 ? x : expected[i] + x;
+        }
+      }
+      sum.ready(count);
+      sum.finish();
+    }
+    std::vector<int> owners(count);
+    for (int r = 0; r < n; ++r) {
+      for (const auto& [begin, end] : sum.owned(r)) {
+        EXPECT_EQ(begin % kUnit, 0u);
+        for (std::size_t i = begin; i < end; ++i) ++owners[i];
+      }
+    }
+    EXPECT_EQ(owners, std::vector<int>(count, 1));
+    const Tensor array(DType::kFloat32, {static_cast<std::int64_t>(count)});
+    for (std::size_t i = 0; i < count; ++i) array.data<float>()[i] = static_cast<float>(me), changed[i] = 2 * expected[i];
+    for (const auto& [begin, end] : sum.owned(me)) {
+      ASSERT_EQ(std::memcmp(numbers + begin, expected.data() + begin, (end - begin) * sizeof(float)), 0);
+      for (std::size_t i = begin; i < end; ++i) array.data<float>()[i] = 2 * numbers[i];
+    }
+    sum.hand_out(array);
+    ASSERT_EQ(std::memcmp(array.raw(), changed.data(), array.bytes()), 0) << count;
+  }
+}
+
 TEST_P(Communicators, AddInOrder) {
   for (const int n : {2, 3, 4}) {
-    const Launched ran = launch(GetParam(), n, "*DISABLED_AddInOrder");
-    EXPECT_EQ(ran.code, 0) << ran.text;
-    EXPECT_THAT(ran.text, HasSubstr("PASSED")) << n;
+    for (const std::string test : {"*DISABLED_AddInOrder", "*DISABLED_HandOut"}) {
+      const Launched ran = launch(GetParam(), n, test);
+      EXPECT_EQ(ran.code, 0) << ran.text;
+      EXPECT_THAT(ran.text, HasSubstr("PASSED")) << n;
+    }
   }
 }
 
@@ -217,6 +260,45 @@ TEST(CommunicatorProcesses, DISABLED_OneFails) {
 TEST_P(Communicators, EndWithTheCodeOfTheOneThatFails) {
   const Launched ran = launch(GetParam(), 3, "*DISABLED_OneFails");
   EXPECT_EQ(ran.code, 4) << ran.text;
+}
+
+// A failure on the communication thread of process 1 reaches the thread that waits for it, and then process 0.
+TEST(CommunicatorProcesses, DISABLED_OneFailsInAStage) {
+  Communicator together(this_launcher(), 60);
+  together.introduce();
+  try {
+    if (together.rank() == 1) {
+      const auto fail = []() -> Stage { throw UserError(ExitCode::kNoRoom, "E0503 no-memory", "no room for a bucket"); };
+      const char byte = 'x';
+      const std::uint64_t number = together.start({{{2, &byte, nullptr, 1, 1}}, fail});
+      together.wait(number);
+      ADD_FAILURE() << "nothing thrown";
+    } else if (together.rank() == 2) {
+      char byte = 0;
+      together.wait(together.start({{{1, nullptr, &byte, 1, 1}}, {}}));
+      EXPECT_EQ(byte, 'x');
+    }
+    together.gather("");
+    ADD_FAILURE() << "nobody failed";
+  } catch (const UserError& error) {
+    EXPECT_EQ(together.rank(), 1);
+    EXPECT_EQ(error.diagnostics()[0].text, "no room for a bucket");
+    EXPECT_EQ(together.report_failure(static_cast<int>(error.exit_code()), error.what()), 5);
+  } catch (const PeerEnd& end) {
+    EXPECT_NE(together.rank(), 1);
+    EXPECT_EQ(end.code(), 5);
+    if (together.rank() == 0) {
+      EXPECT_THAT(std::string(end.what()),
+                  HasSubstr("process 1 on '" + machine_name() + "':\nerror[E0503 no-memory]: no room"));
+      together.end_all(end.code());
+    }
+  }
+  std::_Exit(testing::Test::HasFailure() ? kFailed : 5);
+}
+
+TEST_P(Communicators, ReportAFailureOfTheCommunicationThread) {
+  const Launched ran = launch(GetParam(), 3, "*DISABLED_OneFailsInAStage");
+  EXPECT_EQ(ran.code, 5) << ran.text;
 }
 
 TEST(CommunicatorProcesses, DISABLED_JoinNobody) {

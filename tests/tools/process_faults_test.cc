@@ -23,10 +23,10 @@ class FaultsOfProcesses : public SeveralProcessesOf {
                     " ]; then \"$@\" & process=$!; trap : USR1 TERM; " + then + "; fi\nexec \"$@\"\n");
     fs::permissions(root_ / name, fs::perms::owner_all);
   }
-  // Writes a script in which the file operations of process 0 fail.
-  void write_fault(const std::string& name, const std::string& fault) {
-    write(name, "#!/bin/sh\nif [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 0 ]; then export LD_PRELOAD='" +
-                    tests::build_folder() + "/libfile_faults.so' FILE_FAULT='" + fault +
+  // Writes a script in which the file operations of a process fail.
+  void write_fault(const std::string& name, const std::string& fault, int of = 0) {
+    write(name, "#!/bin/sh\nif [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = " + std::to_string(of) +
+                    " ]; then export LD_PRELOAD='" + tests::build_folder() + "/libfile_faults.so' FILE_FAULT='" + fault +
                     "' ASAN_OPTIONS=\"$ASAN_OPTIONS:verify_asan_link_order=0\"; fi\nexec \"$@\"\n");
     fs::permissions(root_ / name, fs::perms::owner_all);
   }
@@ -123,6 +123,20 @@ TEST_P(FaultsOfProcesses, NameTheOneThatIsSilent) {
   EXPECT_THAT(ran.err, HasSubstr("did not answer for 2 seconds (--silence)"));
   const Ran rest = graphrun(job("out", {"--resume", "--set", "train.epochs=1"}));
   EXPECT_EQ(rest.code, 0) << rest.err;
+}
+
+// The others write nothing, so they need no room on the disks of their machines.
+TEST_P(FaultsOfProcesses, NeedNoDiskButThatOfProcess0) {
+  const std::string full = "full:" + root_.string() + "/:1";
+  EXPECT_EQ(graphrun_under(full, job("none")).code, static_cast<int>(ExitCode::kNoRoom));
+  ASSERT_EQ(graphrun(job("one")).code, 0);
+  for (const int rank : {1, 3}) {
+    const std::string out = "out" + std::to_string(rank);
+    write_fault("full", full, rank);
+    const Ran ran = mpirun(GetParam(), 4, job(out), "full");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    expect_same(out, "one");
+  }
 }
 
 // The disk of process 0, which writes the folder.

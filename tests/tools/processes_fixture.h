@@ -64,6 +64,21 @@ class SeveralProcesses : public ProgramTest {
            more;
   }
 
+  // The segmenter with more than one bucket of gradients, and with everything that has slots.
+  void write_large_segmenter() {
+    std::string text = read("graphs/jobs/segment.pbtxt");
+    const auto put = [&text](const std::string& old, const std::string& now) {
+      const std::size_t at = text.find(old);
+      ASSERT_NE(at, std::string::npos) << old;
+      text.replace(at, old.size(), now);
+    };
+    put("embed = 16, hidden = 16", "embed = 150, hidden = 401");
+    put("adam { learning_rate: 0.02 }", "adam { learning_rate: 0.02 } weight_decay: 0.1 l2: 0.01 no_decay: \"*b*\"");
+    put("per_epoch { factor: 0.9 from: 3 }", "no_improvement { factor: 0.5 margin: 0.2 restart: true }");
+    put("validate {", "moving_average { decay: 0.9 } validate {");
+    write("graphs/jobs/segment.pbtxt", text);
+  }
+
   // `start`: a script in the folder that starts its arguments; may be empty.
   Ran mpirun(const std::string& plugin, int processes, const Words& words, const std::string& start = "") const {
     Words all = plugin == "openmpi" ? Words{"-q", "--oversubscribe", "--bind-to", "none"} : Words{"-disable-auto-cleanup"};

@@ -147,6 +147,73 @@ TEST_P(SeveralProcessesOf, AddTheirOwnBatchesFirst) {
   EXPECT_NEAR(loss("two"), loss("alone"), 1e-3 * loss("alone"));
 }
 
+// Each process has only its slices of the slots. Weights are in several buckets; updates are validated and saved in their
+// middle, and the schedule goes back to the best parameters and slots.
+TEST_P(SeveralProcessesOf, ShardTheOptimizer) {
+  write_large_segmenter();
+  const Words sharded = {"--set", "train.shard_optimizer=true"};
+  const Words within = {"--set", "train.validate.every_epochs=0", "--set", "train.validate.times_per_epoch=3"};
+  const Ran one = graphrun(job("one", within + sharded));
+  ASSERT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(one.err, AllOf(HasSubstr("from the best parameters on"), Not(HasSubstr("the optimizer is sharded"))));
+  for (const int n : {3, 4}) {
+    const std::string out = "of" + std::to_string(n);
+    const Ran ran = mpirun(GetParam(), n, job(out, within + sharded));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("; the optimizer is sharded\n"));
+    expect_same(out, "one");
+    EXPECT_EQ(ran.out, one.out);
+  }
+  // With and without, although the sums' last bits depend on the number of processes.
+  const Words by_process = {"--set", "train.sum=BY_PROCESS"};
+  const Ran two = mpirun(GetParam(), 2, job("two", within + by_process));
+  ASSERT_EQ(two.code, 0) << two.err;
+  const Ran two_sharded = mpirun(GetParam(), 2, job("two_sharded", within + by_process + sharded));
+  ASSERT_EQ(two_sharded.code, 0) << two_sharded.err;
+  const auto with = left_in("two_sharded");
+  for (const auto& [name, text] : left_in("two")) {
+    if (!name.ends_with(".safetensors")) continue;
+    EXPECT_TRUE(with.at(name) == text) << name;
+  }
+}
+
+// One process stops within an update; others continue, with the optimizer sharded or not.
+TEST_P(SeveralProcessesOf, ContinueWithAShardedOptimizer) {
+  write_large_segmenter();
+  const auto sharded = [](const char* value) { return "train.shard_optimizer=" + std::string(value); };
+  ASSERT_EQ(graphrun(job("one", {"--set", sharded("true")})).code, 0);
+  EXPECT_EQ(graphrun_under("int:metrics.jsonl:3", job("parts")).code, 128 + SIGINT);
+  const Words more = {"--resume", "--set", "train.updates=4", "--set", sharded("true")};
+  const Ran three = mpirun(GetParam(), 3, job("parts", more));
+  ASSERT_EQ(three.code, 0) << three.err;
+  const Ran two = mpirun(GetParam(), 2, job("parts", {"--resume", "--set", "train.updates=5", "--set", sharded("false")}));
+  ASSERT_EQ(two.code, 0) << two.err;
+  const Ran four = mpirun(GetParam(), 4, job("parts", {"--resume", "--set", sharded("true")}));
+  ASSERT_EQ(four.code, 0) << four.err;
+  EXPECT_THAT(four.err, HasSubstr("continuing from step 5"));
+  for (const std::string file : {"parameters", "slots", "best_parameters", "best_slots"}) {
+    EXPECT_TRUE(read("parts/checkpoints/step-000006/" + file + ".safetensors") ==
+                read("one/checkpoints/step-000006/" + file + ".safetensors"))
+        << file;
+  }
+  EXPECT_TRUE(read_below("parts/best", "parameters.safetensors") == read_below("one/best", "parameters.safetensors"));
+}
+
+// Process 0 repeats the steps alone, with all slots of the last checkpoint.
+TEST_P(SeveralProcessesOf, FindWhatIsNotFiniteWithAShardedOptimizer) {
+  const Words more = {"--set", "train.shard_optimizer=true", "--set", "train.optimizer.adam.learning_rate=1e38"};
+  const Ran one = graphrun(job("one", more));
+  const Ran two = mpirun(GetParam(), 2, job("two", more));
+  EXPECT_NE(one.code, 0);
+  EXPECT_EQ(two.code, one.code) << two.err;
+  const auto error = [](const std::string& text) { return text.substr(std::min(text.find("error[E0670"), text.size())); };
+  const auto without_folder = [&](std::string text, const std::string& out) {
+    for (std::size_t at; (at = text.find(out + "/")) != std::string::npos;) text.erase(at, out.size());
+    return text;
+  };
+  EXPECT_EQ(without_folder(error(two.err), "two"), without_folder(error(one.err), "one")) << one.err << two.err;
+}
+
 // Each process has half of the cores for itself, unless that is fewer than its threads.
 TEST_P(SeveralProcessesOf, DivideTheCores) {
   if (core_count() < 2) GTEST_SKIP() << "there is one core";

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "tests/tools/program_fixture.h"
-#include "tools/train/signals.h"
+#include "tools/run/signals.h"
 
 namespace graphrun {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/compile.h"
 #include "compiler/ir/expression.h"
 #include "compiler/ir/op.h"
 #include "tools/job/problems.h"
@@ -178,6 +179,12 @@ class TrainChecker {
     }
     for (int i = 0; i < optimizer.group_size(); ++i) {
       check_group(optimizer.group(i), inside(places, "group", static_cast<std::size_t>(i)));
+    }
+    if (train_.shard_optimizer() && !is_elementwise(kind->name())) {
+      problems_.bad(
+          places_.location("shard_optimizer"),
+          fmt::format("{} cannot be sharded: its step for an element depends on other elements of the parameter", kind->name()),
+          "every process must update whole parameters: remove shard_optimizer, or choose another optimizer");
     }
     const ir::OpSchema& op = ir::OpRegistry::instance().get(kind->name() + "_update");
     const pb::Message& settings = reflection.GetMessage(optimizer, kind);

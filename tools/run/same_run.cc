@@ -24,8 +24,9 @@ constexpr std::uint64_t kLargestDataRecord = std::uint64_t{1} << 24;  // bytes o
 
 [[noreturn]] void other(const std::string& code, const std::string& text, std::vector<std::string> notes) {
   notes.push_back(
-      "help: only train.epochs, train.updates, train.hours, train.checkpoint, train.validate.samples and doc may change; else "
-      "begin a run in another folder");
+      "help: only train.epochs, train.updates, train.hours, train.checkpoint, train.shard_optimizer, train.validate.samples "
+      "and "
+      "doc may change; else begin a run in another folder");
   throw UserError(ExitCode::kUsage, code, text, std::move(notes));
 }
 
@@ -130,6 +131,7 @@ void copy_changeable(const Job& from, Job& to) {
   changed.set_updates(train.updates());
   changed.set_hours(train.hours());
   *changed.mutable_checkpoint() = train.checkpoint();
+  changed.set_shard_optimizer(train.shard_optimizer());  // the results have the same bits
   if (changed.has_validate()) changed.mutable_validate()->set_samples(train.validate().samples());
 }
 

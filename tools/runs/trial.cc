@@ -8,11 +8,11 @@
 #include "tools/cli/program.h"
 #include "tools/run/progress.h"
 #include "tools/run/run_folder.h"
+#include "tools/run/signals.h"
 #include "tools/run/speed_log.h"
 #include "tools/train/begin.h"
 #include "tools/train/not_finite.h"
 #include "tools/train/prepared.h"
-#include "tools/train/signals.h"
 #include "tools/train/training_data.h"
 
 namespace graphrun {

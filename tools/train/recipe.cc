@@ -112,6 +112,7 @@ Recipe make_recipe(const LoadedJob& job) {
   recipe.parts = job.data.parts;
   recipe.accumulate = std::max(1, train.accumulate()) * recipe.parts;
   recipe.sums_by_process = train.sum() == Job::BY_PROCESS;
+  recipe.shards_optimizer = train.shard_optimizer();
   recipe.options.clip_global_norm = train.clip().global_norm();
   recipe.options.moving_average = train.moving_average().decay();
   read_optimizer(train.optimizer(), inside(places, "optimizer"), recipe);

@@ -82,9 +82,10 @@ struct WatchRule {
 struct Recipe {
   TrainOptions options;  // options for the compiler; with_objective sets its minimize and per
   ir::SourceText minimize, per;
-  std::int64_t accumulate = 1;   // batches per update: those of several windows, for a stream with parts
-  std::int64_t parts = 1;        // of each window of a stream
-  bool sums_by_process = false;  // several processes first add the gradients of their own batches
+  std::int64_t accumulate = 1;    // batches per update: those of several windows, for a stream with parts
+  std::int64_t parts = 1;         // of each window of a stream
+  bool sums_by_process = false;   // several processes first add the gradients of their own batches
+  bool shards_optimizer = false;  // each of several processes updates its slices of the parameters
   std::vector<InitializeRule> initialize;
   std::vector<StartRule> start;
   std::vector<NamePattern> freeze, no_decay;

@@ -15,16 +15,20 @@ struct RoundFigures {
   std::int64_t rows = 0, tokens = 0, signal = 0;
 };
 
-// Where variables begin if they lie one after another, each at an aligned address; at last, the end of all.
-std::vector<std::size_t> beginnings(const Variables& variables, const std::vector<std::string>& names) {
-  constexpr std::size_t kAligned = kAlignment / sizeof(float);
+// Where variables begin if they lie one after another, each at a multiple of `unit`; at last, the end of all.
+std::vector<std::size_t> beginnings(const Variables& variables, const std::vector<std::string>& names, std::size_t unit) {
   std::vector<std::size_t> begins = {0};
   for (const std::string& name : names) {
     GRAPHRUN_CHECK(variables.at(name).dtype() == DType::kFloat32, "sums of gradients are float32");
     const auto count = static_cast<std::size_t>(variables.at(name).count());
-    begins.push_back(begins.back() + (count + kAligned - 1) / kAligned * kAligned);
+    begins.push_back(begins.back() + (count + unit - 1) / unit * unit);
   }
   return begins;
+}
+
+// The elements that each process owns are multiples of this.
+std::size_t unit_of(const Recipe& recipe, const Stepper& stepper) {
+  return recipe.shards_optimizer && stepper.is_on_cpu() ? ShardedUpdate::kUnit : OrderedSum::kBlock;
 }
 
 }  // namespace
@@ -40,12 +44,19 @@ SharedBatches::SharedBatches(Communicator& together, BatchSource& source, Steppe
       by_process_(recipe.sums_by_process),
       share_{together.rank(), together.size(), recipe.parts > 1 ? recipe.parts : recipe.accumulate, 0},
       slots_(stepper.sums()),
-      begins_(beginnings(stepper.variables(), slots_)),
-      sum_(together, begins_.back()) {
+      begins_(beginnings(stepper.variables(), slots_, unit_of(recipe, stepper))),
+      sum_(together, begins_.back(), unit_of(recipe, stepper)) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Tensor& slot = stepper.variables().at(slots_[i]);
     places_.push_back(Tensor::part_of(sum_.numbers(), static_cast<std::int64_t>(begins_[i]), slot.sizes()));
   }
+  bring_slots();
+  if (recipe.shards_optimizer && stepper.is_on_cpu()) sharded_.emplace(together, stepper, sum_, slots_, begins_);
+}
+
+void SharedBatches::take_variables() {
+  bring_slots();
+  if (sharded_) sharded_->take();
 }
 
 void SharedBatches::begin(const BatchPosition& at) {
@@ -79,17 +90,21 @@ void SharedBatches::bring_slots() {
 }
 
 // Begins the sum of a round, if there is one, before the gradients of this process's batch overwrite the slots. Returns whether
-// there is. `begins_update`: the round is the first of its update.
-bool SharedBatches::begin_sum(const OrderedSum::Round& round, bool begins_update) {
+// there is.
+bool SharedBatches::begin_sum(const RoundOfUpdate& round) {
+  using Result = OrderedSum::Result;
   if (!by_process_) {
-    if (!begins_update && in_slots_) sum_.begin_from_numbers();
-    sum_.begin(round);
+    if (!round.begins_update && in_slots_) sum_.begin_from_numbers();
+    const Result wanted = sharded_ ? Result::kOwners : Result::kAll;
+    sum_.begin({round.first, round.last, round.begins_update, round.is_wanted ? wanted : Result::kNowhere});
     return true;
   }
   // The sum of the batches before, which every process has, is process 0's.
-  if (begins_update || in_slots_) has_own_ = !begins_update && share_.rank == 0;
-  if (round.all) sum_.begin({0, share_.processes - 1, true, true});
-  return round.all;
+  if (round.begins_update || in_slots_) has_own_ = !round.begins_update && share_.rank == 0;
+  if (round.is_wanted) {
+    sum_.begin({0, share_.processes - 1, true, sharded_ && round.ends_update ? Result::kOwners : Result::kAll});
+  }
+  return round.is_wanted;
 }
 
 void SharedBatches::take_round(std::int64_t step, int signal) {
@@ -103,7 +118,8 @@ void SharedBatches::take_round(std::int64_t step, int signal) {
   const bool is_wanted = is_end(end);
 
   bring_slots();
-  const bool is_summed = begin_sum({first, last, of_update == 0, is_wanted}, of_update == 0);
+  const bool ends_update = end == all || number_in_update(end) == 0;
+  const bool is_summed = begin_sum({first, last, of_update == 0, ends_update, is_wanted});
   const auto ready = [&](std::size_t slots) {
     if (is_summed) sum_.ready(begins_[slots]);
   };

@@ -13,6 +13,7 @@
 
 #include "runtime/communicator/communicator.h"
 #include "tools/data/batch_source.h"
+#include "tools/train/sharded_update.h"
 #include "tools/train/stepper.h"
 
 namespace graphrun {
@@ -37,6 +38,12 @@ class SharedBatches {
   std::optional<Counted> next(std::int64_t step, int signal);
   // Makes the stepper of process 0 have the states of all parts of a stream. All processes call it. Throws PeerEnd.
   void gather_states();
+  // What updates the slices of this process; null if each process updates all parameters.
+  ShardedUpdate* sharded() { return sharded_ ? &*sharded_ : nullptr; }
+  // Brings parameters and slots that were set in the stepper's variables to their places. Call it in all processes.
+  void take_variables();
+  // Makes the stepper compute its updates alone, for a process that uses it without the others from now on.
+  void leave() { sharded_.reset(); }
   // The largest signal that any process had received by the end of the last round.
   int signal() const { return signal_; }
 
@@ -46,7 +53,12 @@ class SharedBatches {
 
  private:
   void take_round(std::int64_t step, int signal);
-  bool begin_sum(const OrderedSum::Round& round, bool begins_update);
+  struct RoundOfUpdate {
+    int first = 0, last = 0;  // processes
+    bool begins_update = false, ends_update = false;
+    bool is_wanted = false;  // whether the sum is used after this round
+  };
+  bool begin_sum(const RoundOfUpdate& round);
   void bring_slots();
 
   Communicator& together_;
@@ -63,8 +75,10 @@ class SharedBatches {
   const std::vector<std::size_t> begins_;  // of the slots in the array of `sum_`, and its end
   OrderedSum sum_;
   std::vector<Tensor> places_;  // of the slots, parts of that array
-  bool in_slots_ = true;        // whether the slots contain the sums up to the last batch
-  bool has_own_ = false;        // BY_PROCESS: whether the slots contain gradients that this process contributes to the next sum
+  std::optional<ShardedUpdate> sharded_;
+  // Whether the slots contain the sums up to the last batch; if sharded, whether each process has those of its slices.
+  bool in_slots_ = true;
+  bool has_own_ = false;  // BY_PROCESS: whether the slots contain gradients that this process contributes to the next sum
   int signal_ = 0;
   double waiting_ = 0, communicating_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -50,11 +51,7 @@ Stepper::Stepper(const ir::Graph& graph, const Recipe& recipe, FeedPlan& plan, T
   initialize(program, *variables_, seed_);
   executable_ = std::make_unique<Executable>(std::move(program), variables_, target_);
   if (options_.part == Part::kWhole) return;
-  TrainOptions update = options_;
-  update.part = Part::kUpdate;
-  CompileOptions norm;
-  norm.fetches = {kGradientNorm};
-  program = compile(graph_, norm, &update);
+  program = compiled_update(std::nullopt);
   initialize(program, *variables_, seed_);
   update_ = std::make_unique<Executable>(std::move(program), variables_, target_);
 }
@@ -69,6 +66,16 @@ Program Stepper::compiled(const Recipe& recipe) const {
   const auto pattern = std::find_if(recipe.freeze.begin(), recipe.freeze.end(), freezes);
   const Location at = pattern != recipe.freeze.end() ? pattern->at : recipe.minimize.at(0, recipe.minimize.text.size());
   return told_at(at, [&] { return compile(graph_, fetched(), &options_); });
+}
+
+// `slices`: see TrainOptions.
+Program Stepper::compiled_update(std::optional<std::vector<ParameterSlice>> slices) const {
+  TrainOptions update = options_;
+  update.part = TrainOptions::Part::kUpdate;
+  update.slices = std::move(slices);
+  CompileOptions norm;
+  norm.fetches = {kGradientNorm};
+  return compile(graph_, norm, &update);
 }
 
 // The fetches for a batch: the objective, its divisor and, if it is also an update, the norm.
@@ -222,11 +229,28 @@ std::vector<std::string> Stepper::sums() const {
   return names;
 }
 
+std::vector<std::string> Stepper::trained() const {
+  std::vector<std::string> names;
+  for (const VariableSpec& variable : executable_->program().variables) {
+    if (variable.kind != VariableSpec::Kind::kSlot || variable.name == kPerSlot) continue;
+    names.push_back(variable.name.substr(0, variable.name.size() - std::string_view(kGradientSlot).size()));
+  }
+  return names;
+}
+
+std::unique_ptr<Executable> Stepper::update_of(const std::vector<ParameterSlice>& slices,
+                                               std::shared_ptr<Variables> variables) const {
+  return std::make_unique<Executable>(compiled_update(slices), std::move(variables), target_);
+}
+
 std::optional<StepResult> Stepper::finish(std::int64_t step, double learning_rate) {
   if (pending_.batches == 0) return std::nullopt;
-  RunOptions run;
-  run.profiler = profiler_;
-  const double norm = update_->run(feeds_of(update_->program(), nullptr, step, learning_rate, pending_.batches), run)[0].at(0);
+  const auto update = [&] {
+    RunOptions run;
+    run.profiler = profiler_;
+    return update_->run(feeds_of(update_->program(), nullptr, step, learning_rate, pending_.batches), run)[0].at(0);
+  };
+  const double norm = other_update_ ? other_update_(step, learning_rate) : update();
   const StepResult result{pending_.loss / pending_.per, norm};
   pending_ = {};
   return result;
@@ -291,17 +315,35 @@ void Stepper::restore(const CheckpointReader& checkpoint, const PendingBatches& 
                     fmt::format("'{}/state.json' has {} batches of an update under way; an update here is of {}",
                                 checkpoint.folder(), pending.batches, accumulate_));
   }
-  const auto restore_group = [&](Kind kind, const std::string& group, Variables& variables) {
-    const NamedTensors tensors = checkpoint.has_group(group) ? checkpoint.group(group) : NamedTensors();
-    set_variables(variable_specs(), kind, tensors, checkpoint.folder() + "/" + group + ".safetensors", variables);
-  };
-  for (const Kind kind : {Kind::kParameter, Kind::kSlot}) restore_group(kind, std::string(group_of(kind)), *variables_);
+  for (const Kind kind : {Kind::kParameter, Kind::kSlot}) restore_in_place(checkpoint, kind);
   for (std::size_t part = 0; part < states_.size(); ++part) {
+    const std::string group = states_group(static_cast<std::int64_t>(part));
+    const NamedTensors tensors = checkpoint.has_group(group) ? checkpoint.group(group) : NamedTensors();
     Variables states;
-    restore_group(Kind::kState, states_group(static_cast<std::int64_t>(part)), states);
+    set_variables(variable_specs(), Kind::kState, tensors, checkpoint.folder() + "/" + group + ".safetensors", states);
     set_states(static_cast<std::int64_t>(part), states.all());
   }
   pending_ = pending;
+}
+
+// Tensor by tensor, so that no second copy of all of them is needed.
+void Stepper::restore_in_place(const CheckpointReader& checkpoint, VariableSpec::Kind kind) {
+  const std::string group(group_of(kind));
+  VariablesOfFile file(variable_specs(), kind, checkpoint.folder() + "/" + group + ".safetensors");
+  const auto restore = [&](const std::string& name, Tensor tensor) {
+    if (!file.check(name, tensor)) return;
+    if (variables_->has(name) && variables_->at(name).sizes() == tensor.sizes()) {
+      const Tensor& place = variables_->at(name);
+      std::memcpy(place.raw(), tensor.raw(), tensor.bytes());
+      place.mark_written();
+    } else if (take_slot_) {
+      take_slot_(name, tensor);
+    } else {
+      variables_->set(name, std::move(tensor));
+    }
+  };
+  if (checkpoint.has_group(group)) checkpoint.group(group, restore);
+  file.finish();
 }
 
 std::map<std::string, NamedTensors> Stepper::groups_of(const CheckpointReader& checkpoint, const std::string& prefix) const {
@@ -328,29 +370,39 @@ void Stepper::go_back(const std::map<std::string, NamedTensors>& groups) {
   pending_ = {};
 }
 
-void set_variables(const std::vector<const VariableSpec*>& specs, VariableSpec::Kind kind, const NamedTensors& tensors,
-                   const std::string& where, Variables& variables) {
-  std::vector<std::string> faults;
-  std::map<std::string, const VariableSpec*> wanted;
+VariablesOfFile::VariablesOfFile(const std::vector<const VariableSpec*>& specs, VariableSpec::Kind kind, std::string where)
+    : kind_(kind), where_(std::move(where)) {
   for (const VariableSpec* variable : specs) {
-    if (variable->kind == kind) wanted[variable->name] = variable;
+    if (variable->kind == kind) wanted_[variable->name] = variable;
   }
-  for (const auto& [name, variable] : wanted) {
-    const auto it = tensors.find(name);
-    // The sizes of a stream's state follow from the batch; a state that was never computed begins as zeros.
-    const bool is_state = kind == VariableSpec::Kind::kState;
-    if (it == tensors.end()) {
-      if (!is_state) faults.push_back(fmt::format("missing: {} {}", name, str(variable->shape)));
-    } else if (it->second.dtype() != variable->dtype || (!is_state && it->second.sizes() != evaluate(variable->shape, {}))) {
-      faults.push_back(fmt::format("{} is {} {}, the graph's {} {}", name, name_of(it->second.dtype()), str(it->second.sizes()),
-                                   name_of(variable->dtype), str(variable->shape)));
-    } else {
-      variables.set(name, it->second);
-    }
+  missing_ = wanted_;
+}
+
+// The sizes of a stream's state follow from the batch.
+bool VariablesOfFile::check(const std::string& name, const Tensor& tensor) {
+  const auto it = wanted_.find(name);
+  if (it == wanted_.end()) {
+    surplus_.push_back(fmt::format("surplus: {} {}", name, str(tensor.sizes())));
+    return false;
   }
-  for (const auto& [name, tensor] : tensors) {
-    if (wanted.count(name) == 0) faults.push_back(fmt::format("surplus: {} {}", name, str(tensor.sizes())));
+  missing_.erase(name);
+  const VariableSpec& variable = *it->second;
+  const bool is_state = kind_ == VariableSpec::Kind::kState;
+  if (tensor.dtype() == variable.dtype && (is_state || tensor.sizes() == evaluate(variable.shape, {}))) return true;
+  unlike_[name] = fmt::format("{} is {} {}, the graph's {} {}", name, name_of(tensor.dtype()), str(tensor.sizes()),
+                              name_of(variable.dtype), str(variable.shape));
+  return false;
+}
+
+void VariablesOfFile::finish() const {
+  std::map<std::string, std::string> of_wanted = unlike_;
+  // A state that was never computed begins as zeros.
+  if (kind_ != VariableSpec::Kind::kState) {
+    for (const auto& [name, variable] : missing_) of_wanted[name] = fmt::format("missing: {} {}", name, str(variable->shape));
   }
+  std::vector<std::string> faults;
+  for (const auto& [name, fault] : of_wanted) faults.push_back(fault);
+  faults.insert(faults.end(), surplus_.begin(), surplus_.end());
   if (faults.empty()) return;
   std::vector<std::string> notes;
   for (const std::string& fault : faults) {
@@ -360,7 +412,16 @@ void set_variables(const std::vector<const VariableSpec*>& specs, VariableSpec::
     }
     notes.push_back("note: " + fault);
   }
-  throw UserError(ExitCode::kBadData, "E0662 other-network", fmt::format("'{}' belongs to another graph", where), notes);
+  throw UserError(ExitCode::kBadData, "E0662 other-network", fmt::format("'{}' belongs to another graph", where_), notes);
+}
+
+void set_variables(const std::vector<const VariableSpec*>& specs, VariableSpec::Kind kind, const NamedTensors& tensors,
+                   const std::string& where, Variables& variables) {
+  VariablesOfFile file(specs, kind, where);
+  for (const auto& [name, tensor] : tensors) {
+    if (file.check(name, tensor)) variables.set(name, tensor);
+  }
+  file.finish();
 }
 
 }  // namespace graphrun

@@ -49,7 +49,8 @@ class Stepper {
   // finite. If an update uses several batches, waits for them.
   std::optional<StepOutcome> add(const Batch& batch, std::int64_t step, double learning_rate);
   // Whether add() may return before the update is done.
-  bool runs_ahead() const { return !target_.device->is_cpu() && update_ == nullptr; }
+  bool runs_ahead() const { return !is_on_cpu() && update_ == nullptr; }
+  bool is_on_cpu() const { return target_.device->is_cpu(); }
   // add() in two parts, for processes that share the batches of an update. Writes the gradients of this batch into the slots
   // sums(); if it `adds`, adds them to their contents. `number`: that of the batch in update `step`, from 0. `written`, on the
   // CPU: called during the run with the number of slots that have their values, the first ones of sums().
@@ -65,6 +66,18 @@ class Stepper {
   // The states of a part of a stream, and their replacement. A state that was never computed is absent.
   NamedTensors states(std::int64_t part) const;
   void set_states(std::int64_t part, NamedTensors states);
+  // For processes that update slices of the parameters each (ShardedUpdate). The options of training, and the trained
+  // parameters in the order of global_norm's operands.
+  const TrainOptions& options() const { return options_; }
+  std::vector<std::string> trained() const;
+  // The update of slices of the trained parameters; see TrainOptions::slices.
+  std::unique_ptr<Executable> update_of(const std::vector<ParameterSlice>& slices, std::shared_ptr<Variables> variables) const;
+  // Computes the update number `step` from 0, and returns the norm of the gradients.
+  using Update = std::function<double(std::int64_t step, double learning_rate)>;
+  // Makes `update` compute the updates from now on. restore() then passes slots that are not among the variables to
+  // `take_slot`. Null: the stepper does both.
+  using TakeSlot = std::function<void(const std::string& name, const Tensor& slot)>;
+  void update_by(Update update, TakeSlot take_slot) { other_update_ = std::move(update), take_slot_ = std::move(take_slot); }
   // Makes an update from fewer batches than usual; nullopt if none are pending.
   std::optional<StepResult> finish(std::int64_t step, double learning_rate);
   // Allocates the memory that a batch like this needs; see Executable::reserve.
@@ -123,16 +136,20 @@ class Stepper {
   std::string states_group(std::int64_t part) const;
   CompileOptions fetched() const;
   Program compiled(const Recipe& recipe) const;
+  Program compiled_update(std::optional<std::vector<ParameterSlice>> slices) const;
   // `batch`: null if the program does not use one. `number`: how many batches the sums of gradients contain.
   Feeds feeds_of(const Program& program, const Batch* batch, std::int64_t step, double learning_rate,
                  std::int64_t number) const;
   // `number`: that of the batch in its update.
   RunOptions run_options(std::int64_t step, std::int64_t number) const;
   std::vector<const VariableSpec*> variable_specs() const;
+  void restore_in_place(const CheckpointReader& checkpoint, VariableSpec::Kind kind);
 
   std::shared_ptr<Variables> variables_ = std::make_shared<Variables>();
   std::unique_ptr<Executable> executable_;  // for a batch: the whole step, or its gradients
   std::unique_ptr<Executable> update_;      // updates from the sums of several batches; null if a batch is an update
+  Update other_update_;                     // computes updates instead; may be null
+  TakeSlot take_slot_;
   std::vector<std::string> feeds_, beginnings_;
   TrainOptions options_;  // options of executable_
   ir::Graph graph_;       // with the objective
@@ -145,8 +162,24 @@ class Stepper {
   Profiler* profiler_ = nullptr;
 };
 
-// Sets the variables of a kind from `tensors`, which must have exactly those of `specs`. Throws UserError (kBadData, E0662)
-// that lists what is missing, superfluous or of another size; `where` names the file.
+// Checks the tensors of a file against the variables of a kind.
+class VariablesOfFile {
+ public:
+  // `where` names the file.
+  VariablesOfFile(const std::vector<const VariableSpec*>& specs, VariableSpec::Kind kind, std::string where);
+  // Whether this is one of the variables, and has its type and size.
+  bool check(const std::string& name, const Tensor& tensor);
+  // Throws UserError (kBadData, E0662) that lists what was missing, superfluous or of another size.
+  void finish() const;
+
+ private:
+  const VariableSpec::Kind kind_;
+  const std::string where_;
+  std::map<std::string, const VariableSpec*> wanted_, missing_;
+  std::map<std::string, std::string> unlike_;  // by name
+  std::vector<std::string> surplus_;
+};
+// Sets the variables of a kind from `tensors`, which must have exactly those of `specs`. Throws what finish() throws.
 void set_variables(const std::vector<const VariableSpec*>& specs, VariableSpec::Kind kind, const NamedTensors& tensors,
                    const std::string& where, Variables& variables);
 

@@ -20,10 +20,10 @@
 #include "tools/run/progress.h"
 #include "tools/run/run_folder.h"
 #include "tools/run/same_run.h"
+#include "tools/run/signals.h"
 #include "tools/run/start_record.h"
 #include "tools/train/begin.h"
 #include "tools/train/prepared.h"
-#include "tools/train/signals.h"
 #include "tools/train/trainer.h"
 #include "tools/train/training_data.h"
 
@@ -169,14 +169,16 @@ std::vector<Fact> facts_of(const Prepared& prepared, const std::string& data) {
 }
 
 // "8 on 2 machines, 16 threads each, Open MPI 4.1.4; 8 batches per update, 1 round"
-std::string processes_text(const Communicator& together, const Recipe& recipe) {
+std::string processes_text(const Communicator& together, const Prepared& prepared) {
+  const Recipe& recipe = prepared.recipe;
   std::set<std::string> machines;
   for (int rank = 0; rank < together.size(); ++rank) machines.insert(together.machine(rank));
   const std::int64_t windows = recipe.parts > 1 ? recipe.accumulate / recipe.parts : 1;  // or one update's batches
   const std::int64_t rounds = windows * ((recipe.accumulate / windows + together.size() - 1) / together.size());
-  return fmt::format("{} on {}, {} each, {}; {} per update, {}", together.size(),
+  return fmt::format("{} on {}, {} each, {}; {} per update, {}{}", together.size(),
                      counted(static_cast<std::int64_t>(machines.size()), "machine"), counted(threads(), "thread"),
-                     together.library(), counted(recipe.accumulate, "batch", "es"), counted(rounds, "round"));
+                     together.library(), counted(recipe.accumulate, "batch", "es"), counted(rounds, "round"),
+                     recipe.shards_optimizer && prepared.device.is_cpu() ? "; the optimizer is sharded" : "");
 }
 
 // `warnings`: those that were not shown yet.
@@ -248,7 +250,10 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   data.reserve_memory(stepper, prepared.evaluator);
   describe(display, prepared, data);
   if (together != nullptr) {
-    display.log("processes: " + processes_text(*together, recipe));
+    display.log("processes: " + processes_text(*together, prepared));
+    if (recipe.shards_optimizer && !prepared.device.is_cpu()) {
+      display.log("note: train.shard_optimizer has no effect on GPUs: each process updates all parameters");
+    }
     if (network.job.data.tokens == 0 && data.batches().lengths_differ()) {
       display.log("note: processes wait for the largest batch of a round; data.batch.tokens limits the size of batches");
     }

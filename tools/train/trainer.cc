@@ -17,6 +17,7 @@ namespace graphrun {
 namespace {
 
 const std::string kBestPrefix = "best_";  // prefix of a checkpoint's groups that belong to the best model
+const std::string kSlots = "slots";       // the group of optimizer's slots
 
 }  // namespace
 
@@ -55,6 +56,10 @@ void Trainer::restore(const std::string& folder) {
   stepper_.restore(checkpoint, state_.pending);
   rate_.restore(state_.schedule);
   best_ = stepper_.groups_of(checkpoint, kBestPrefix);
+  if (batches_) batches_->take_variables();
+  if (const auto slots = best_.find(kSlots); slots != best_.end() && sharded() != nullptr) {
+    slots->second = sharded()->cut(slots->second);
+  }
   steps_since_ = {folder, {}};
   end_.restore(state_.seconds ? *state_.seconds : seconds_before(layout_.speed(), state_.step));
   state_.finished = finished();                     // the end may have been moved
@@ -257,7 +262,7 @@ bool Trainer::validates_within_epoch(std::int64_t done) const {
 
 bool Trainer::validate_within_epoch() {
   settle(0);
-  const std::optional<ReportResults> results = evaluate(*valid_set_, stepper_.model_parameters(state_.step));
+  const std::optional<ReportResults> results = evaluate(*valid_set_, model_parameters());
   if (!results) return false;
   state_.validated = state_.next;
   nlohmann::ordered_json line = {{"epoch", epoch()}, {"step", state_.step}};
@@ -292,6 +297,7 @@ void Trainer::diverged(const StepResult& result, const Begun& update) {
   }
   steps_since_.rates.resize(steps_since_.rates.size() - under_way_.size());  // the updates begun after it, one batch each
   under_way_.clear();
+  if (batches_) batches_->leave();
   display_.log(fmt::format("step {}: {}; repeating {} from '{}' to find where it began", update.step + 1, figures_text(result),
                            counted(static_cast<std::int64_t>(steps_since_.rates.size()), "step"), steps_since_.checkpoint));
   throw graphrun::diverged({result, update.step + 1, update.last.epoch, update.last.batch + 1}, steps_since_, stepper_, source_,
@@ -323,7 +329,7 @@ bool Trainer::end_epoch() {
   const bool due = is_over() || end_.is_last_epoch(epoch) || validates_after_epoch(recipe_.validate, epoch) || due_by_steps();
   std::optional<ReportResults> results;
   if (valid_set_ != nullptr && due) {
-    results = evaluate(*valid_set_, stepper_.model_parameters(state_.step));
+    results = evaluate(*valid_set_, model_parameters());
     if (!results) return false;
   }
   nlohmann::ordered_json line = {{"epoch", epoch}, {"step", state_.step}, {"loss", loss()}, {"learning_rate", used}};
@@ -396,7 +402,7 @@ std::string Trainer::reports_text(const std::optional<ReportResults>& results) c
 
 bool Trainer::keep(const std::optional<ReportResults>& results) {
   const WorkMeter::Pause pause(meter_);
-  BestModel model{state_.step, stepper_.model_parameters(state_.step), reports_text(results), std::nullopt};
+  BestModel model{state_.step, model_parameters(), reports_text(results), std::nullopt};
   if (!recipe_.keep.empty() && valid_set_ != nullptr) {
     if (!results) return false;
     model.value = result_of(*results, recipe_.keep);
@@ -412,7 +418,7 @@ bool Trainer::keep(const std::optional<ReportResults>& results) {
   state_.best_epoch = epoch();
   folder_.inside([&] { best_models_.keep(model); });
   if (recipe_.schedule.restart) {
-    for (const auto& [group, tensors] : stepper_.groups()) {
+    for (const auto& [group, tensors] : groups()) {
       if (group.starts_with("states")) continue;  // a stream keeps its states
       for (const auto& [name, tensor] : tensors) best_[group][name] = tensor.clone();
     }
@@ -424,7 +430,7 @@ bool Trainer::judge(const ReportResults& results) {
   if (recipe_.keep.empty()) return false;
   const double value = result_of(results, recipe_.keep), before = rate();
   const LearningRate::After after = rate_.after_validation(value, recipe_.keep_highest, state_.step + 1);
-  if (after == LearningRate::After::kRestart) stepper_.go_back(best_);
+  if (after == LearningRate::After::kRestart) go_back();
   const bool stop = recipe_.stop.patience > 0 && !state_.stop.improves(value, recipe_.keep_highest, recipe_.stop.margin) &&
                     state_.stop.waited >= recipe_.stop.patience;
   state_.ended = stop || after == LearningRate::After::kEnd;
@@ -434,6 +440,32 @@ bool Trainer::judge(const ReportResults& results) {
   }
   if (state_.ended) display_.log(fmt::format("no improvement: the training ends at step {}", state_.step));
   return after == LearningRate::After::kRestart;
+}
+
+// What outlives a step, as Stepper::groups(). If each process has slices of the slots, only those of this process.
+std::map<std::string, NamedTensors> Trainer::groups() {
+  std::map<std::string, NamedTensors> groups = stepper_.groups();
+  if (sharded() != nullptr) groups[kSlots] = sharded()->own();
+  return groups;
+}
+
+void Trainer::go_back() {
+  if (sharded() == nullptr) {
+    stepper_.go_back(best_);
+    return;
+  }
+  std::map<std::string, NamedTensors> others = best_;
+  others.erase(kSlots);
+  stepper_.go_back(others);
+  batches_->take_variables();
+  sharded()->set(best_.at(kSlots));
+}
+
+// The parameters for a model now. If each process has slices of the moving averages, all processes must call it.
+NamedTensors Trainer::model_parameters() {
+  NamedTensors parameters = stepper_.model_parameters(state_.step);
+  if (sharded() != nullptr && recipe_.options.moving_average > 0 && state_.step > 0) sharded()->average(parameters);
+  return parameters;
 }
 
 void Trainer::save() {
@@ -447,13 +479,20 @@ void Trainer::save() {
   state_.schedule = rate_.state();
   state_.pending = stepper_.pending();
   if (recipe_.end.hours > 0 || state_.seconds) state_.seconds = end_.seconds();
-  Checkpoint checkpoint{stepper_.groups(), {{"state.json", state_text(state_)}}};
+  Checkpoint checkpoint{groups(), {{"state.json", state_text(state_)}}, {}};
   for (const auto& [group, tensors] : best_) checkpoint.groups[kBestPrefix + group] = tensors;
-  folder_.inside([&] {
-    save_checkpoint(checkpoint_folder(layout_.root, state_.step), checkpoint);
-    prune_checkpoints(layout_.root, recipe_.checkpoint.keep);
-    best_models_.saved(state_.step);
-  });
+  const auto write = [&] {
+    folder_.inside([&] {
+      save_checkpoint(checkpoint_folder(layout_.root, state_.step), checkpoint);
+      prune_checkpoints(layout_.root, recipe_.checkpoint.keep);
+      best_models_.saved(state_.step);
+    });
+  };
+  if (sharded() != nullptr) {
+    sharded()->save(checkpoint, {kSlots, kBestPrefix + kSlots}, write);
+  } else {
+    write();
+  }
   saved_ = seconds_now();
   steps_since_ = {checkpoint_folder(layout_.root, state_.step), {}};
   if (folder_.has_moved()) throw folder_.moved(state_.step);

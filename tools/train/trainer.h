@@ -17,6 +17,7 @@
 #include "tools/run/metrics_log.h"
 #include "tools/run/progress.h"
 #include "tools/run/run_folder.h"
+#include "tools/run/signals.h"
 #include "tools/run/speed.h"
 #include "tools/run/speed_log.h"
 #include "tools/train/best_models.h"
@@ -24,7 +25,6 @@
 #include "tools/train/run_end.h"
 #include "tools/train/schedule.h"
 #include "tools/train/shared_batches.h"
-#include "tools/train/signals.h"
 #include "tools/train/state.h"
 #include "tools/train/stepper.h"
 #include "tools/train/training_data.h"
@@ -116,6 +116,10 @@ class Trainer {
   // Applies a validation to the schedule and the end of the run. Returns whether training goes back to the best parameters.
   bool judge(const ReportResults& results);
   bool average();
+  ShardedUpdate* sharded() { return batches_ ? batches_->sharded() : nullptr; }
+  std::map<std::string, NamedTensors> groups();
+  NamedTensors model_parameters();
+  void go_back();
   std::optional<ReportResults> evaluate(const Dataset& set, const NamedTensors& parameters);
   std::optional<ReportResults> agreed_results(const std::optional<ReportResults>& own);
   NamedTensors shared(const NamedTensors& own);

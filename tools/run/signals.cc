@@ -1,4 +1,4 @@
-#include "tools/train/signals.h"
+#include "tools/run/signals.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@
 #include "tools/model/loaded_models.h"
 #include "tools/plot/curves.h"
 #include "tools/plot/run_page.h"
-#include "tools/train/signals.h"
+#include "tools/run/signals.h"
 
 namespace graphrun {
 namespace {

@@ -15,8 +15,8 @@
 #include "tools/run/progress.h"
 #include "tools/run/run_folder.h"
 #include "tools/run/same_run.h"
+#include "tools/run/signals.h"
 #include "tools/train/begin.h"
-#include "tools/train/signals.h"
 #include "tools/train/state.h"
 #include "tools/train/trainer.h"
 

@@ -183,7 +183,7 @@ FileDigest write_safetensors(const std::string& path, const NamedTensors& tensor
   TensorSources sources;
   for (const auto& [name, tensor] : tensors) {
     GRAPHRUN_CHECK(!tensor.empty(), "write_safetensors: tensor '" + name + "' is empty");
-    sources[name] = {tensor.dtype(), tensor.sizes(), [&tensor] { return tensor; }};
+    sources[name] = {tensor.dtype(), tensor.sizes(), [&tensor = tensor] { return tensor; }};
   }
   return write_safetensors_of(path, sources);
 }

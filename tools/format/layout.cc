@@ -125,7 +125,8 @@ class LayoutReader {
     }
     if (!is_expression(kind)) return;
     // An absent and an empty text mean the same to a field that takes one expression.
-    if (v.text.text.empty() && kind != TextSyntax::BINDINGS && kind != TextSyntax::REPORTS && kind != TextSyntax::EQUATION) return;
+    if (v.text.text.empty() && kind != TextSyntax::BINDINGS && kind != TextSyntax::REPORTS && kind != TextSyntax::EQUATION)
+      return;
     try {
       parse_text(v.text, kind);
     } catch (const UserError& error) {

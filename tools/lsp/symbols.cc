@@ -50,7 +50,8 @@ class Outline {
           Json children = of(*value.message, *field->message_type());
           add(out, w, value, names_of(*value.message, w.name), std::move(children));
         } else if (const TextSyntax kind = field->options().GetExtension(syntax);
-                   kind == TextSyntax::REPORTS || (kind == TextSyntax::BINDINGS && (w.name == "import" || w.name == "output"))) {
+                   kind == TextSyntax::REPORTS ||
+                   (kind == TextSyntax::BINDINGS && (w.name == "import" || w.name == "output"))) {
           std::string names;
           for (const ir::Binding& b : parsed_bindings(value.text)) names += (names.empty() ? "" : ", ") + b.name;
           add(out, w, value, names, Json::array());

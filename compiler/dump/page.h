@@ -20,7 +20,7 @@ struct PageStage {
 struct PageMemory {
   struct Block {
     std::int64_t offset = 0, bytes = 0;  // in the arena
-    std::int32_t first = 0, last = 0;    // the instructions of its region while which it is in use
+    std::int32_t first = 0, last = 0;    // the instructions of its region from the first to the last that uses it
   };
   double bytes = 0;  // of all of them
   std::vector<Block> blocks;
@@ -31,7 +31,7 @@ struct Page {
   std::vector<PageStage> stages;  // in the compiler's order
   std::string kernels;            // the text of describe_kernels; empty: not asked for
   SymbolValues sizes;             // the batch for which numbers are shown; empty: none
-  std::int64_t arena = 0;         // its bytes, for `sizes`
+  std::int64_t arena = 0;         // its bytes for `sizes`, without the workspaces of kernels
   // By the names of nodes' first results, of the last stage.
   std::map<std::string, PageMemory> memory;    // for `sizes`
   std::map<std::string, double> milliseconds;  // in a profile

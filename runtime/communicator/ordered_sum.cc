@@ -13,9 +13,9 @@
 namespace graphrun {
 namespace {
 
-// Small buckets begin their way early and leave little behind the last gradient; large ones need fewer messages.
+// Small buckets are sent early and leave little to send after the last gradient; large ones need fewer messages.
 constexpr std::size_t kBucket = std::size_t{1} << 19, kBlock = OrderedSum::kBlock;  // elements
-// More buckets are not exchanged at the same time, which limits the memory for what they receive.
+// So many buckets are exchanged at the same time at most, which limits the memory for what they receive.
 constexpr std::size_t kMostBuckets = 16;
 
 // Other messages, which may be in progress at the same time, have the tag 0.

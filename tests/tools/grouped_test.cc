@@ -131,7 +131,7 @@ TEST(Grouped, Mistakes) {
 
 class GroupedReports : public ProgramTest {};
 
-// Values inside the graph need not be outputs.
+// A report may read any value of the graph, not only its outputs.
 TEST_F(GroupedReports, AreLinesOfAJob) {
   write_segmenter();
   const std::string line =
@@ -164,6 +164,24 @@ TEST_F(GroupedReports, AreLinesOfAJob) {
   const Ran entries = graphrun({"check", "graphs/jobs/segment.pbtxt", "--set", "report=f1 = mean(path) by length(words, 10)"});
   EXPECT_EQ(entries.code, 3);
   EXPECT_THAT(entries.err, HasSubstr("'words' has entries; expected a feed of lengths"));
+}
+
+// An output of a call that nothing reads is computed if it is fetched. A mistake in it is reported then, and only then.
+TEST_F(GroupedReports, FetchedValuesNeedNoReader) {
+  write("part.pbtxt",
+        "name: \"part\"\ninput { name: \"x\" shape: \"[n]\" }\noutput: \"y = x * 2, z = x + 1, bad = x @ tanh(x, 3)\"\n");
+  write("whole.pbtxt",
+        "name: \"whole\"\nimport: \"part = part.pbtxt\"\ninput { name: \"x\" shape: \"[n]\" }\n"
+        "call { name: \"inner\" graph: \"part\" input: \"x\" }\noutput: \"y = inner.y\"\n");
+  const auto fetch = [&](const std::string& name) {
+    return graphrun({"run", "whole.pbtxt", "--feed", "x=[1, 2]", "--fetch", name});
+  };
+  const Ran unread = fetch("inner.z");
+  ASSERT_EQ(unread.code, 0) << unread.err;
+  EXPECT_EQ(nlohmann::json::parse(unread.out)["inner.z"], nlohmann::json({2, 3}));
+  EXPECT_EQ(fetch("y").code, 0);
+  EXPECT_EQ(fetch("inner.bad").code, 3);
+  EXPECT_THAT(fetch("inner.w").err, HasSubstr("E0403 unknown-fetch"));
 }
 
 }  // namespace

@@ -30,8 +30,7 @@ class ShardedUpdate {
   ShardedUpdate& operator=(const ShardedUpdate&) = delete;
 
   // Takes the stepper's parameters and slots after others have set them, which must be equal in all processes. Removes the
-  // optimizer's slots from the stepper's variables. The array of `gradients` must contain their
-  // sums.
+  // optimizer's slots from the stepper's variables. The array of `gradients` must contain their sums.
   void take();
   // The slots of this process's slices, including the sums of gradients. They share memory with those in use.
   NamedTensors own() const;

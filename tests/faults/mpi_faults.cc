@@ -1,6 +1,8 @@
-// A plug-in for MPI (runtime/communicator/mpi_functions.h) of a machine that computes wrong results: passes all calls on to the
-// plug-in $MPI_FAULT_PLUGIN, but replaces the last number in each block of gradients that it receives.
+// A plug-in for MPI (runtime/communicator/mpi_functions.h) with a fault: passes all calls to the plug-in $MPI_FAULT_PLUGIN, but
+// with $MPI_FAULT=hang it never leaves finish(); otherwise it is that of a machine that computes wrong results, and replaces
+// the last number in each block of gradients that it receives.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -60,7 +62,14 @@ int test(void* request, int* source, std::size_t* got, int* error) {
 extern "C" const MpiFunctions* graphrun_mpi_functions() {
   static const MpiFunctions functions = [] {
     MpiFunctions all = real();
-    all.receive = receive, all.test = test;
+    const char* const fault = std::getenv("MPI_FAULT");
+    if (fault != nullptr && std::strcmp(fault, "hang") == 0) {
+      all.finish = [] {
+        while (true) pause();
+      };
+    } else {
+      all.receive = receive, all.test = test;
+    }
     return all;
   }();
   return &functions;

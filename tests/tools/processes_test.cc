@@ -296,6 +296,18 @@ TEST_P(SeveralProcessesOf, SayWhoseParametersDiffer) {
   EXPECT_EQ(rest.code, 0) << rest.err;
 }
 
+// MPI_Finalize may wait for messages that nobody receives any more; processes that end with an error do not wait for it for
+// long.
+TEST_P(SeveralProcessesOf, EndWithAnErrorAlthoughMpiHangs) {
+  const std::string library = tests::build_folder() + "/lib";
+  write_start("faulty", "export MPI_FAULT=hang GRAPHRUN_MPI_LIBRARY='" + library + "mpi_faults.so' MPI_FAULT_PLUGIN='" +
+                            library + "graphrun_mpi_" + GetParam() + ".so'");
+  ASSERT_EQ(graphrun(job("out", {"--set", "train.epochs=1"})).code, 0);
+  const Ran ran = mpirun(GetParam(), 2, job("out"), "faulty");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_EQ(times(ran.err, "error["), 1u) << ran.err;
+}
+
 // Both processes are bound to one core, although their launcher may use more.
 TEST_P(SeveralProcessesOf, SayThatTheyAreBound) {
   write("bound", "#!/bin/sh\ncores=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')\nexec taskset -c \"$cores\" \"$@\"\n");

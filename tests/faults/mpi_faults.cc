@@ -1,6 +1,8 @@
-// A plug-in for MPI (runtime/communicator/mpi_functions.h) with a fault: passes all calls to the plug-in $MPI_FAULT_PLUGIN, but
-// with $MPI_FAULT=hang it never leaves finish(); otherwise it is that of a machine that computes wrong results, and replaces
-// the last number in each block of gradients that it receives.
+// A plug-in for MPI (runtime/communicator/mpi_functions.h) that passes all calls to the plug-in $MPI_FAULT_PLUGIN, with the
+// fault $MPI_FAULT:
+//   wrong  as on a machine that computes wrong results, the last number in each block of gradients that it receives is replaced
+//   late   receives write to their memory until they are complete, so that AddressSanitizer reports memory that was freed
+//   before hang   finish() does not return
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -8,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <string_view>
 
 #include "runtime/communicator/mpi_functions.h"
 
@@ -45,7 +48,19 @@ void* receive(void* data, std::size_t bytes, int from, int tag, int* error) {
   return request;
 }
 
-int test(void* request, int* source, std::size_t* got, int* error) {
+// A test of one message moves the others on too.
+int test_late(void* request, int* source, std::size_t* got, int* error) {
+  constexpr std::size_t kMost = 64;
+  for (const auto& [of, message] : in_progress()) {
+    const std::size_t bytes = std::min(message.bytes, kMost);
+    std::memmove(message.data, message.data, bytes);
+  }
+  const int done = real().test(request, source, got, error);
+  if (done != 0) in_progress().erase(request);
+  return done;
+}
+
+int test_wrong(void* request, int* source, std::size_t* got, int* error) {
   const int done = real().test(request, source, got, error);
   if (done == 0) return done;
   if (const auto found = in_progress().find(request); found != in_progress().end()) {
@@ -57,18 +72,25 @@ int test(void* request, int* source, std::size_t* got, int* error) {
   return done;
 }
 
+void cancel(void* request) {
+  in_progress().erase(request);
+  real().cancel(request);
+}
+
+[[noreturn]] void hang() {
+  while (true) pause();
+}
+
 }  // namespace
 
 extern "C" const MpiFunctions* graphrun_mpi_functions() {
   static const MpiFunctions functions = [] {
     MpiFunctions all = real();
-    const char* const fault = std::getenv("MPI_FAULT");
-    if (fault != nullptr && std::strcmp(fault, "hang") == 0) {
-      all.finish = [] {
-        while (true) pause();
-      };
+    const std::string_view fault = std::getenv("MPI_FAULT");
+    if (fault == "hang") {
+      all.finish = hang;
     } else {
-      all.receive = receive, all.test = test;
+      all.receive = receive, all.test = fault == "late" ? test_late : test_wrong, all.cancel = cancel;
     }
     return all;
   }();

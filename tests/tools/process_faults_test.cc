@@ -59,6 +59,17 @@ TEST_P(FaultsOfProcesses, NameTheOneThatWasKilled) {
   EXPECT_EQ(rest.code, 0) << rest.err;
 }
 
+// Messages of the others may arrive after a process is lost, when nobody waits for them any more.
+TEST_P(FaultsOfProcesses, KeepTheMemoryOfMessagesInProgress) {
+  write_guard("guard", 1, after_updates("out", 1) + "; kill -KILL $process; wait $process; sleep 1; exit 1");
+  write("late", "#!/bin/sh\n" + export_mpi_fault("late", GetParam()) + "\nexec '" + path("guard") + "' \"$@\"\n");
+  fs::permissions(root_ / "late", fs::perms::owner_all);
+  const Ran ran = mpirun(GetParam(), 3, job("out", {"--set", "train.epochs=1000000"}), "late");
+  EXPECT_NE(ran.code, 0) << ran.err;
+  EXPECT_EQ(times(ran.err, "error[E0532 lost-process]: process 1 on '"), 1u) << ran.err;
+  EXPECT_EQ(times(ran.err, "AddressSanitizer"), 0u) << ran.err;
+}
+
 // The signal comes once the run has begun, even on a slow machine.
 TEST_F(SeveralProcesses, SaveAtASignalAndContinue) {
   if (!can_run("openmpi") && !can_run("mpich"))

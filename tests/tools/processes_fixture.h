@@ -92,6 +92,12 @@ class SeveralProcesses : public ProgramTest {
     write(name, "#!/bin/sh\nif [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ]; then " + of_1 + "; fi\nexec \"$@\"\n");
     fs::permissions(root_ / name, fs::perms::owner_all);
   }
+  // A shell command that makes the processes it starts load `plugin` with this fault (tests/faults/mpi_faults.cc).
+  static std::string export_mpi_fault(const std::string& fault, const std::string& plugin) {
+    const std::string library = tests::build_folder() + "/lib";
+    return "export MPI_FAULT=" + fault + " GRAPHRUN_MPI_LIBRARY='" + library + "mpi_faults.so' MPI_FAULT_PLUGIN='" + library +
+           "graphrun_mpi_" + plugin + ".so'";
+  }
 
   // The files of a run, except those that contain times or process ids.
   std::map<std::string, std::string> left_in(const std::string& out) const {

@@ -283,9 +283,7 @@ TEST_P(SeveralProcessesOf, RefuseOtherDataOnOneOfThem) {
 
 // One of two machines computes wrong results.
 TEST_P(SeveralProcessesOf, SayWhoseParametersDiffer) {
-  const std::string library = tests::build_folder() + "/lib";
-  write_start("faulty", "export GRAPHRUN_MPI_LIBRARY='" + library + "mpi_faults.so' MPI_FAULT_PLUGIN='" + library +
-                            "graphrun_mpi_" + GetParam() + ".so'");
+  write_start("faulty", export_mpi_fault("wrong", GetParam()));
   const Ran ran = mpirun(GetParam(), 2, job("out"), "faulty");
   EXPECT_EQ(ran.code, 1) << ran.err;
   EXPECT_THAT(ran.err,
@@ -299,9 +297,7 @@ TEST_P(SeveralProcessesOf, SayWhoseParametersDiffer) {
 // MPI_Finalize may wait for messages that nobody receives any more; processes that end with an error do not wait for it for
 // long.
 TEST_P(SeveralProcessesOf, EndWithAnErrorAlthoughMpiHangs) {
-  const std::string library = tests::build_folder() + "/lib";
-  write_start("faulty", "export MPI_FAULT=hang GRAPHRUN_MPI_LIBRARY='" + library + "mpi_faults.so' MPI_FAULT_PLUGIN='" +
-                            library + "graphrun_mpi_" + GetParam() + ".so'");
+  write_start("faulty", export_mpi_fault("hang", GetParam()));
   ASSERT_EQ(graphrun(job("out", {"--set", "train.epochs=1"})).code, 0);
   const Ran ran = mpirun(GetParam(), 2, job("out"), "faulty");
   EXPECT_EQ(ran.code, 2) << ran.err;

@@ -34,7 +34,8 @@ VariableSpec variable_spec(const ir::Graph& graph, const ir::Variable& variable,
   spec.name = value.name;
   spec.dtype = concrete(value.type.type, precision);
   spec.shape = value.type.shape;
-  spec.init_amount = variable.init.amount;
+  const bool has_gain = spec.init == VariableSpec::Init::kOrthogonal || spec.init == VariableSpec::Init::kXavier;
+  spec.init_amount = has_gain && variable.init.amount == 0 ? 1 : variable.init.amount;
   spec.init_declared = variable.init.declared;
   spec.trainable = variable.trainable;
   spec.at = variable.at;

@@ -221,7 +221,8 @@ class Writer {
     const bool flag = v.init.kind == Kind::kOrthogonal || v.init.kind == Kind::kXavier;
     std::string more;
     if (v.init != ir::default_initializer(g_.type(v.value).shape))
-      more = " init { " + std::string(ir::name_of(v.init.kind)) + ": " + (flag ? "true" : ir::print(v.init.amount)) + " }";
+      more = " init { " + std::string(ir::name_of(v.init.kind)) + ": " + (flag ? "true" : ir::print(v.init.amount)) +
+             (flag && v.init.amount != 0 ? " gain: " + ir::print(v.init.amount) : "") + " }";
     if (!v.trainable || v.kind == ir::Variable::Kind::kSlot) more += " trainable: false";
     return declaration("parameter", v.value, more + doc(v.value));
   }

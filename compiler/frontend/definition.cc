@@ -209,6 +209,17 @@ class DefinitionReader {
     }
   }
 
+  // Only these kinds have a gain.
+  void check_gain(const Init& init, const Places& places) {
+    if (!init.has_gain()) return;
+    const Location at = places.location("gain");
+    if (init.kind_case() != Init::kOrthogonal && init.kind_case() != Init::kXavier) {
+      error("E0223 bad-init", at, "only orthogonal and xavier have a gain");
+    } else if (!(init.gain() > 0 && std::isfinite(init.gain()))) {
+      error("E0223 bad-init", at, "gain must be a finite number above 0");
+    }
+  }
+
   // `at`: the location of its number.
   void check_number(const ir::Initializer& init, const Location& at) {
     const bool spread = init.kind == ir::Initializer::Kind::kUniform || init.kind == ir::Initializer::Kind::kNormal;
@@ -235,13 +246,14 @@ class DefinitionReader {
         case Init::kUniform: q.init = {Kind::kUniform, m.init().uniform(), true}; break;
         case Init::kNormal: q.init = {Kind::kNormal, m.init().normal(), true}; break;
         case Init::kConstant: q.init = {Kind::kConstant, m.init().constant(), true}; break;
-        case Init::kOrthogonal: q.init = {Kind::kOrthogonal, 0, true}; break;
-        case Init::kXavier: q.init = {Kind::kXavier, 0, true}; break;
+        case Init::kOrthogonal: q.init = {Kind::kOrthogonal, m.init().gain(), true}; break;
+        case Init::kXavier: q.init = {Kind::kXavier, m.init().gain(), true}; break;
         case Init::KIND_NOT_SET: break;
       }
       if (q.init) {
         const Places& init = p.message("init");
-        check_number(*q.init, init.location(init.fields.empty() ? "" : init.fields.begin()->first));
+        check_gain(m.init(), init);
+        if (!m.init().has_gain()) check_number(*q.init, init.location(init.fields.empty() ? "" : init.fields.begin()->first));
       }
       if (declare(d, q.name, {Member::Kind::kParameter, d.parameters.size()}, q.at)) {
         d.parameters.push_back(std::move(q));

@@ -67,6 +67,8 @@ struct Input {
 // The initial value of a variable.
 struct Initializer {
   enum class Kind : std::uint8_t { kConstant, kUniform, kNormal, kOrthogonal, kXavier } kind = Kind::kConstant;
+  // The constant, the range or the deviation. Of kOrthogonal and kXavier the gain; 0 stands for 1, so that the default is the
+  // same as in older models.
   double amount = 0;
   bool declared = false;  // specified in the graph; false: the default
   friend bool operator==(const Initializer&, const Initializer&) = default;

@@ -155,13 +155,14 @@ Tensor initial_value(const VariableSpec& variable, std::uint64_t seed) {
   const std::uint64_t key = fold_coordinate(seed, hash_name(variable.name.data(), variable.name.size()));
   if (variable.init == Init::kOrthogonal) {
     Tensor matrix = orthogonal(variable, sizes, key);
+    for (double& x : matrix.span<double>()) x *= variable.init_amount;
     return variable.dtype == DType::kFloat64 ? matrix : matrix.converted(variable.dtype);
   }
   Tensor tensor(variable.dtype, sizes);
   switch (variable.init) {
     case Init::kUniform: draw(tensor, key, variable.init_amount, uniform_pair); break;
     case Init::kNormal: draw(tensor, key, variable.init_amount, normal_pair); break;
-    default: draw(tensor, key, xavier_bound(sizes), uniform_pair); break;
+    default: draw(tensor, key, variable.init_amount * xavier_bound(sizes), uniform_pair); break;
   }
   return tensor;
 }

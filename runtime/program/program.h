@@ -20,8 +20,8 @@ struct VariableSpec {
   enum class Init : std::uint8_t { kConstant, kUniform, kNormal, kOrthogonal, kXavier } init = Init::kConstant;
   std::string name;
   DType dtype = DType::kFloat32;
-  Shape shape;  // parameters and slots have numbers only
-  double init_amount = 0;
+  Shape shape;                 // parameters and slots have numbers only
+  double init_amount = 0;      // the constant, range or deviation; of kOrthogonal and kXavier the gain
   bool init_declared = false;  // the graph specifies its initial value
   bool trainable = true;
   Location at;

@@ -77,7 +77,7 @@ TEST(InitialValue, IsNormal) {
 }
 
 TEST(InitialValue, IsXavier) {
-  const Moments m = moments(initial_value(variable("W", {200, 400}, Init::kXavier), 1));
+  const Moments m = moments(initial_value(variable("W", {200, 400}, Init::kXavier, 1), 1));
   EXPECT_NEAR(m.highest, std::sqrt(6.0 / 600), 1e-4);
   EXPECT_NEAR(m.lowest, -std::sqrt(6.0 / 600), 1e-4);
 }
@@ -99,21 +99,29 @@ void expect_orthogonal(const double* q, std::int64_t rows, std::int64_t columns)
 TEST(InitialValue, IsOrthogonal) {
   const std::vector<std::pair<int, int>> shapes = {{1, 1}, {5, 5}, {70, 70}, {100, 37}, {37, 100}, {0, 3}};
   for (const auto& [rows, columns] : shapes) {
-    const Tensor t = initial_value(variable("U", {rows, columns}, Init::kOrthogonal), 3);
+    const Tensor t = initial_value(variable("U", {rows, columns}, Init::kOrthogonal, 1), 3);
     expect_orthogonal(t.data<double>(), rows, columns);
   }
-  const Tensor stack = initial_value(variable("U", {3, 8, 8}, Init::kOrthogonal), 3);
+  const Tensor stack = initial_value(variable("U", {3, 8, 8}, Init::kOrthogonal, 1), 3);
   for (int i = 0; i < 3; ++i) expect_orthogonal(stack.data<double>() + 64 * i, 8, 8);
   // Uniform in sign: a fixed sign on the diagonal would be detected.
   int positive = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    positive += initial_value(variable("U", {3, 3}, Init::kOrthogonal), seed).at(8) > 0;
+    positive += initial_value(variable("U", {3, 3}, Init::kOrthogonal, 1), seed).at(8) > 0;
   }
   EXPECT_NEAR(positive, 100, 40);
-  EXPECT_THROW(initial_value(variable("b", {7}, Init::kOrthogonal), 3), UserError);
+  EXPECT_THROW(initial_value(variable("b", {7}, Init::kOrthogonal, 1), 3), UserError);
 }
 
-TEST(InitialValue, HangsOnSeedAndNameAlone) {
+TEST(InitialValue, HasTheGain) {
+  for (const Init init : {Init::kXavier, Init::kOrthogonal}) {
+    const Tensor one = initial_value(variable("W", {20, 30}, init, 1), 1),
+                 half = initial_value(variable("W", {20, 30}, init, 0.5), 1);
+    for (std::int64_t i = 0; i < one.count(); ++i) ASSERT_EQ(half.at(i), one.at(i) * 0.5);
+  }
+}
+
+TEST(InitialValue, DependsOnSeedAndNameAlone) {
   const int before = threads();
   for (const Init init : {Init::kUniform, Init::kNormal, Init::kXavier, Init::kOrthogonal}) {
     const VariableSpec w = variable("encode.W", {120, 90}, init, 0.1);

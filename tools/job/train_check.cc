@@ -135,10 +135,21 @@ class TrainChecker {
           problems_.bad(places.at, "expected true; another kind goes by its own name");
         }
         break;
-      case Kind::kVectors: check_vectors(initialize, places); return;
+      case Kind::kVectors: check_vectors(initialize, places); break;
     }
+    if (initialize.has_gain()) check_gain(initialize, places);
+    if (initialize.kind_case() == Kind::kVectors) return;
     if (!initialize.field().empty()) problems_.bad(places.location("field"), "only vectors are of a field");
     if (initialize.lowercase()) problems_.bad(places.location("lowercase"), "only words that look for vectors have a case");
+  }
+
+  void check_gain(const Job::Initialize& initialize, const Places& places) {
+    const Location at = places.location("gain");
+    if (!initialize.has_orthogonal() && !initialize.has_xavier()) {
+      problems_.bad(at, "only orthogonal and xavier have a gain");
+    } else if (!(initialize.gain() > 0 && std::isfinite(initialize.gain()))) {
+      problems_.bad(at, fmt::format("gain is {}; expected a finite number above 0", initialize.gain()));
+    }
   }
 
   void check_vectors(const Job::Initialize& initialize, const Places& places) {

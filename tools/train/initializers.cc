@@ -12,12 +12,13 @@ constexpr std::string_view kAll = "*";
 
 std::string text_of(const VariableSpec& variable) {
   using Init = VariableSpec::Init;
+  const std::string gain = variable.init_amount == 1 ? "" : fmt::format(" with gain {}", variable.init_amount);
   switch (variable.init) {
     case Init::kConstant: return fmt::format("constant {}", variable.init_amount);
     case Init::kUniform: return fmt::format("uniform {}", variable.init_amount);
     case Init::kNormal: return fmt::format("normal {}", variable.init_amount);
-    case Init::kOrthogonal: return "orthogonal";
-    case Init::kXavier: return "xavier";
+    case Init::kOrthogonal: return "orthogonal" + gain;
+    case Init::kXavier: return "xavier" + gain;
   }
   return "";
 }

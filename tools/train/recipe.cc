@@ -15,11 +15,12 @@ InitializeRule make_initialize(const Job::Initialize& message, const Places& pla
   using Init = VariableSpec::Init;
   InitializeRule rule;
   rule.match = {message.match(), places.location("match")};
+  const double gain = message.has_gain() ? message.gain() : 1;
   switch (message.kind_case()) {
     case Job::Initialize::kUniform: rule.init = Init::kUniform, rule.amount = message.uniform(); break;
     case Job::Initialize::kNormal: rule.init = Init::kNormal, rule.amount = message.normal(); break;
-    case Job::Initialize::kOrthogonal: rule.init = Init::kOrthogonal; break;
-    case Job::Initialize::kXavier: rule.init = Init::kXavier; break;
+    case Job::Initialize::kOrthogonal: rule.init = Init::kOrthogonal, rule.amount = gain; break;
+    case Job::Initialize::kXavier: rule.init = Init::kXavier, rule.amount = gain; break;
     case Job::Initialize::kVectors:
       rule.vectors = path_in(folder, message.vectors());
       rule.field = message.field();

@@ -86,19 +86,19 @@ GRAPHRUN_VNNI void strip_vnni(const Int8Panel& p, std::int32_t* sums, std::int64
   }
 }
 
-// All rows from row i.
 template <int C>
-GRAPHRUN_VNNI void rows_vnni(const Int8Panel& p, std::int32_t* sums, std::int64_t i, std::int64_t j) {
+GRAPHRUN_VNNI void rows_vnni(const Int8Panel& p, std::int32_t* sums, std::int64_t j) {
+  std::int64_t i = 0;
   for (; i + 8 <= p.count; i += 8) strip_vnni<8, C, 1>(p, sums, i, j);
   for (; i + 4 <= p.count; i += 4) strip_vnni<4, C, C == 1 ? 2 : 1>(p, sums, i, j);
   for (; i + 2 <= p.count; i += 2) strip_vnni<2, C, C == 1 ? 4 : 2>(p, sums, i, j);
   for (; i < p.count; ++i) strip_vnni<1, C, 4>(p, sums, i, j);
 }
 
-GRAPHRUN_VNNI void multiply_vnni(const Int8Panel& p, std::int32_t* sums, std::int64_t i = 0) {
+GRAPHRUN_VNNI void multiply_vnni(const Int8Panel& p, std::int32_t* sums) {
   std::int64_t j = 0;
-  for (; j + 3 * kColumnStep <= p.width; j += 3 * kColumnStep) rows_vnni<3>(p, sums, i, j);
-  for (; j < p.width; j += kColumnStep) rows_vnni<1>(p, sums, i, j);
+  for (; j + 3 * kColumnStep <= p.width; j += 3 * kColumnStep) rows_vnni<3>(p, sums, j);
+  for (; j < p.width; j += kColumnStep) rows_vnni<1>(p, sums, j);
 }
 
 // ---- AMX (ops/matmul/instructions/amx.h). A tile of rows holds 16 rows of 64 terms, a tile of columns 64 terms of 16 columns
@@ -107,75 +107,78 @@ GRAPHRUN_VNNI void multiply_vnni(const Int8Panel& p, std::int32_t* sums, std::in
 #define GRAPHRUN_AMX __attribute__((target("amx-tile,amx-int8,avx512f")))
 
 static_assert(kTile == kColumnStep && kTile * kInt8Quad == kInt8Step);
+// Fewer rows are faster with VNNI.
+constexpr std::int64_t kLeastTileRows = 8;
 
-constexpr TileShapes kWholeTiles;
-
-GRAPHRUN_AMX void add_offsets(std::int32_t* sums, std::int64_t width, const std::int32_t* offsets) {
-  const __m512i offset = _mm512_loadu_si512(offsets);
-#pragma GCC unroll 16
-  for (int r = 0; r < kTile; ++r) {
-    std::int32_t* const at = sums + r * width;
-    _mm512_storeu_si512(at, _mm512_add_epi32(_mm512_loadu_si512(at), offset));
-  }
-}
-
-// Tiles are named by literals. Sums of R by C tiles are in tiles 0 to 3, tile r·2 + c; rows in 4 and 5, columns in 6 and 7.
-template <int R, int C>
+// C tiles of columns from column j, two tiles of rows from row i or one of them: 16 rows `above`, and `below` as many as
+// shapes_for configures. Tiles are named by literals: sums above are in tiles 0 and 1, below in 2 and 3, rows in 4 and 5,
+// columns in 6 and 7.
+template <bool above, bool below, int C>
 GRAPHRUN_AMX void block_amx(const Int8Panel& p, std::int32_t* sums, std::int64_t i, std::int64_t j) {
-  const std::int64_t terms = p.quads * kInt8Quad, panel_row = p.width * kInt8Quad;
+  const std::int64_t terms = p.quads * kInt8Quad, panel_row = p.width * kInt8Quad, second_row = above ? kTile : 0;
   const std::uint8_t* rows = p.rows + i * terms;
   const std::int8_t* columns = p.columns + j * kInt8Quad;
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
+  // With a stride of 0, all rows of a tile are the same.
+  if constexpr (above) _tile_loadd(0, p.offsets + j, 0);
+  if constexpr (above && C == 2) _tile_loadd(1, p.offsets + j + kTile, 0);
+  if constexpr (below) _tile_loadd(2, p.offsets + j, 0);
+  if constexpr (below && C == 2) _tile_loadd(3, p.offsets + j + kTile, 0);
   for (std::int64_t k = 0; k < terms; k += kInt8Step, rows += kInt8Step, columns += kTile * panel_row) {
     if (i == 0 && j == 0) {  // prefetch all columns of the panel, which the other blocks then find in the cache
       const auto* next = reinterpret_cast<const char*>(columns) + kAhead;
       for (std::int64_t line = 0; line < kTile * panel_row; line += 64) _mm_prefetch(next + line, _MM_HINT_T0);
     }
     _tile_loadd(6, columns, panel_row);
-    _tile_loadd(4, rows, terms);
-    _tile_dpbusd(0, 4, 6);
-    if constexpr (C == 2) {
-      _tile_loadd(7, columns + kInt8Step, panel_row);
-      _tile_dpbusd(1, 4, 7);
-    }
-    if constexpr (R == 2) {
-      _tile_loadd(5, rows + kTile * terms, terms);
-      _tile_dpbusd(2, 5, 6);
-    }
-    if constexpr (R == 2 && C == 2) _tile_dpbusd(3, 5, 7);
+    if constexpr (above) _tile_loadd(4, rows, terms);
+    if constexpr (above) _tile_dpbusd(0, 4, 6);
+    if constexpr (C == 2) _tile_loadd(7, columns + kInt8Step, panel_row);
+    if constexpr (above && C == 2) _tile_dpbusd(1, 4, 7);
+    if constexpr (below) _tile_loadd(5, rows + second_row * terms, terms);
+    if constexpr (below) _tile_dpbusd(2, 5, 6);
+    if constexpr (below && C == 2) _tile_dpbusd(3, 5, 7);
   }
-  std::int32_t* const out = sums + i * p.width + j;
-  const std::int64_t sum_row = p.width * static_cast<std::int64_t>(sizeof(std::int32_t)), below = kTile * p.width;
-  _tile_stored(0, out, sum_row);
-  if constexpr (C == 2) _tile_stored(1, out + kTile, sum_row);
-  if constexpr (R == 2) _tile_stored(2, out + below, sum_row);
-  if constexpr (R == 2 && C == 2) _tile_stored(3, out + below + kTile, sum_row);
-  for (int r = 0; r < R; ++r) {
-    for (int c = 0; c < C; ++c) add_offsets(out + r * below + c * kTile, p.width, p.offsets + j + c * kTile);
-  }
+  std::int32_t *const upper = sums + i * p.width + j, *const lower = upper + second_row * p.width;
+  const std::int64_t sum_row = p.width * static_cast<std::int64_t>(sizeof(std::int32_t));
+  if constexpr (above) _tile_stored(0, upper, sum_row);
+  if constexpr (above && C == 2) _tile_stored(1, upper + kTile, sum_row);
+  if constexpr (below) _tile_stored(2, lower, sum_row);
+  if constexpr (below && C == 2) _tile_stored(3, lower + kTile, sum_row);
 }
 
-template <int R>
+template <bool above, bool below>
 GRAPHRUN_AMX void rows_amx(const Int8Panel& p, std::int32_t* sums, std::int64_t i) {
   std::int64_t j = 0;
-  for (; j + 2 * kTile <= p.width; j += 2 * kTile) block_amx<R, 2>(p, sums, i, j);
-  if (j < p.width) block_amx<R, 1>(p, sums, i, j);
+  for (; j + 2 * kTile <= p.width; j += 2 * kTile) block_amx<above, below, 2>(p, sums, i, j);
+  if (j < p.width) block_amx<above, below, 1>(p, sums, i, j);
 }
 
-// Fewer than 16 rows do not fill a tile.
+// Tiles `below` have so many rows.
+TileShapes shapes_for(std::int64_t rows) {
+  TileShapes shapes;
+  shapes.rows[2] = shapes.rows[3] = shapes.rows[5] = static_cast<std::uint8_t>(rows);
+  return shapes;
+}
+
 GRAPHRUN_AMX void multiply_amx(const Int8Panel& p, std::int32_t* sums) {
-  std::int64_t i = 0;
-  if (p.count >= kTile) {
+  if (p.count < kLeastTileRows) return multiply_vnni(p, sums);
+  const std::int64_t rest = p.count % (2 * kTile), whole = p.count - rest;  // rows of two full tiles each, and the others
+  if (whole > 0) {
+    const TileShapes shapes = shapes_for(kTile);
     flush_before_tiles();
-    _tile_loadconfig(&kWholeTiles);
-    for (; i + 2 * kTile <= p.count; i += 2 * kTile) rows_amx<2>(p, sums, i);
-    for (; i + kTile <= p.count; i += kTile) rows_amx<1>(p, sums, i);
-    _tile_release();
+    _tile_loadconfig(&shapes);
+    for (std::int64_t i = 0; i < whole; i += 2 * kTile) rows_amx<true, true>(p, sums, i);
   }
-  if (i < p.count) multiply_vnni(p, sums, i);
+  if (rest > 0) {
+    const TileShapes shapes = shapes_for(rest > kTile ? rest - kTile : rest);
+    flush_before_tiles();
+    _tile_loadconfig(&shapes);
+    if (rest > kTile) {
+      rows_amx<true, true>(p, sums, whole);
+    } else {
+      rows_amx<false, true>(p, sums, whole);
+    }
+  }
+  _tile_release();
 }
 
 #define GRAPHRUN_AVX2 __attribute__((target("avx2")))

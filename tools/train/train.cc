@@ -124,10 +124,6 @@ void require_batches(const LoadedJob& job, const Communicator& together) {
   const bool is_stream = job.data.format == Format::kStream;
   const std::int64_t batches = is_stream ? job.data.parts : std::max(1, job.message.train().accumulate());
   const int processes = together.size();
-  if (job.message.train().has_watch()) {
-    throw UserError(ExitCode::kUsage, "E0537 watch-alone", "train.watch needs all batches of an update in one process",
-                    {fmt::format("help: train with one process, or without it: `graphrun replay` shows the same of any step")});
-  }
   if (batches >= processes) return;
   if (is_stream) {
     throw UserError(
@@ -269,7 +265,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
       write_model(layout, network.job, prepared.graphs.sources, network.vocabularies, digests,
                   ir::print(prepared.graphs.training, {false}));
     }
-    record_start(layout, request.command, trainer.step(), prepared.device.is_cpu());
+    record_start(layout, request.command, trainer.step(), prepared.device.is_cpu(), together == nullptr ? 1 : together->size());
     display.keep_log(layout.log());
   });
   ExitCode ended = ExitCode::kDone;

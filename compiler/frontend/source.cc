@@ -113,7 +113,7 @@ class Collector : public pb::io::ErrorCollector {
       const std::size_t at = columns_.place_before(columns_.offset(std::max(line, 0), std::max(column, 0)), field, d.at);
       if (!unknown_) unknown_ = {at, field};
       const std::string type = text_hints::between(message, "Message type \"", "\"");
-      d.text = "'" + field + "' is no field of " + type.substr(type.rfind('.') + 1);
+      d.text = type.substr(type.rfind('.') + 1) + " has no field '" + field + "'";
       // A graph was given for a job, or vice versa.
       const std::string other = root_->name() == "Job" ? "Graph" : "Job";
       const pb::Descriptor* const kind = root_->file()->pool()->FindMessageTypeByName("graphrun." + other);
@@ -131,11 +131,12 @@ class Collector : public pb::io::ErrorCollector {
       const std::string near = did_you_mean(word, known);
       std::string all;
       for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
-      d.text = "'" + word + "' is no value of " + field;
+      d.text = "'" + word + "' is not a value of " + field;
       d.notes = {"help: " + near + (near.empty() ? "" : " ") + field + " is one of " + all};
     }
     if (message.starts_with("Expected string, got: ") && d.text == message)
       bare = columns_.offset(std::max(line, 0), std::max(column, 0));
+    if (message.starts_with("String literals cannot cross")) place_at_open_quote(line, column, d.at);
     if (message.starts_with("Expected \"{\", found")) expected_message(d, line, column);
     if (message.starts_with("Expected identifier, got: \"")) expected_name(d, line, column);
     if (message.starts_with("Need space between number and identifier")) number_with_unit(d, line, column);
@@ -172,6 +173,17 @@ class Collector : public pb::io::ErrorCollector {
   std::optional<std::size_t> bare;  // where an unquoted text stopped the parser
 
  private:
+  // Moves `at` to the quote that opens the string which is not closed before this place.
+  void place_at_open_quote(int line, int column, Location& at) const {
+    const std::size_t end = columns_.offset(std::max(line, 0), std::max(column, 0));
+    for (std::size_t i = columns_.offset(std::max(line, 0), 0); i < end; ++i) {
+      const std::size_t begin = i;
+      i = end_of_aside(columns_.text(), i);
+      if (i < end || begin == i) continue;
+      at.column += static_cast<int>(begin) - static_cast<int>(end);
+      return;
+    }
+  }
   std::string_view text_before(int line, int column) const {
     return columns_.text().substr(0, columns_.offset(std::max(line, 0), std::max(column, 0)));
   }
@@ -210,7 +222,7 @@ class Collector : public pb::io::ErrorCollector {
     while (begin > 0 && (part(text[begin - 1]) || (sign(begin - 1) && exponent(begin - 1)))) --begin;
     if (begin > 0 && sign(begin - 1)) --begin;
     while (end < text.size() && part(text[end])) ++end;
-    d.text = "'" + std::string(text.substr(begin, end - begin)) + "' is no number";
+    d.text = "'" + std::string(text.substr(begin, end - begin)) + "' is not a number";
     d.notes = {"help: a number is written without a unit: " + std::string(text.substr(begin, unit - begin))};
     d.at.column -= static_cast<int>(unit - begin);
     d.at.length = static_cast<int>(end - begin);

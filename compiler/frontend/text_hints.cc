@@ -138,8 +138,11 @@ std::string form_of_value(const std::string& message) {
   if (message.starts_with("Expected double") && message.find("got: \"") != std::string::npos)
     return "numbers are written without quotes";
   if (message.starts_with("Expected identifier, got: /")) return "a comment begins with #";
-  if (message.starts_with("String literals cannot cross"))
-    return "the quote that opens here closes on no later place of the line";
+  if (message.starts_with("Expected identifier, got: {"))
+    return "the file is protobuf text, not JSON: fields stand without braces around them, NAME: \"…\"";
+  if (message.starts_with("Expected \":\", found \"=\""))
+    return "a field's name and its value are separated by a colon: NAME: \"…\"";
+  if (message.starts_with("String literals cannot cross")) return "this string is not closed on its line";
   if (message.starts_with("Expected \":\", found \"{\"")) return "the field is a text: NAME: \"…\"";
   if (message.starts_with("Invalid value for boolean")) return "write true or false, without quotes";
   if (message.starts_with("Non-repeated field")) return "it may be given only once";

@@ -81,7 +81,7 @@ std::string variable_fault(const Graph& g, bool is_root) {
     if (v.kind != Variable::Kind::kState) {
       for (const Dim& d : type.shape) {
         if (!d.is_constant()) {
-          return std::string(name_of(v.kind)) + " " + named(g, v.value) + " has a size that is no number: " + type.str();
+          return std::string(name_of(v.kind)) + " " + named(g, v.value) + " has a size that is not a number: " + type.str();
         }
       }
     }

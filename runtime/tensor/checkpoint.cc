@@ -42,7 +42,7 @@ bool ends_with(std::string_view text, std::string_view end) {
 }
 
 [[noreturn]] void bad_checkpoint(const std::string& folder, const std::string& what) {
-  throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint", "'" + folder + "' is no sound checkpoint: " + what);
+  throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint", "'" + folder + "' is not an intact checkpoint: " + what);
 }
 
 // The hash of the manifest without its own hash field.

@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"graph \"g\" {\n  %y = constant(; value=1e999, type=\"FLOAT\")\n}", "E0190", 2, 25, "expected a number"},
         Refusal{"graph \"g\" {\n  %y = constant(; value=, type=\"FLOAT\")\n}", "E0190", 2, 25, "expected a number"},
         Refusal{"graph \"g\" {\n  input %x: FLOAT[2] below <3>\n}", "E0193", 1, 7, "has a bound or is a length"},
-        Refusal{"graph \"g\" {\n  parameter %W: FLOAT[n] = uniform(1)\n}", "E0193", 1, 7, "has a size that is no number"},
+        Refusal{"graph \"g\" {\n  parameter %W: FLOAT[n] = uniform(1)\n}", "E0193", 1, 7, "has a size that is not a number"},
         Refusal{"graph \"g\" {\n  symbol <a> = <a+1>\n}", "E0193", 1, 7, "'a' is defined by itself"},
         Refusal{"graph \"g\" {\n  parameter %W: FLOAT[2] = uniform(1) next %V\n}", "E0191", 2, 44,
                 "\"V\" is not defined above"},

@@ -110,7 +110,7 @@ const Break kBreaks[] = {
     {"BelowOfFloat", [](Graph& g) { g.value(id(g, "words")).type.type = Type::kFloat; },
      "has a bound or is a length, but is FLOAT"},
     {"SymbolicParameter", [](Graph& g) { g.value(id(g, "E")).type.shape[0] = Symbol::named("words"); },
-     "parameter 'E' has a size that is no number"},
+     "parameter 'E' has a size that is not a number"},
     {"NextOfNothing", [](Graph& g) { g.variables[0].next = 99; }, "the next value of 'E' does not exist"},
     {"NextOfAnotherType", [](Graph& g) { g.variables[0].next = id(g, "loss"); },
      "variable 'E' is FLOAT[10, 4], but its next value 'loss' is FLOAT[batch]"},

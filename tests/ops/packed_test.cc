@@ -206,7 +206,7 @@ TEST(PackedProduct, QuantizedSumsDoNotOverflow) {
 
 // Every count of rows at a time, panels of all widths; -127 against -127 is the largest that pairs of int16 hold.
 TEST(PackedProduct, EveryInstructionSetGivesTheSameSums) {
-  for (const std::int64_t count : {1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 50}) {
+  for (const std::int64_t count : {1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 47, 50, 64}) {
     for (const std::int64_t width : {16, 32, 48}) {
       for (const std::int64_t quads : {16, 32, 112}) {
         std::vector<std::uint8_t> rows(static_cast<std::size_t>(count * quads * kInt8Quad));

@@ -27,12 +27,13 @@ TEST(Compare, WritesTables) {
   a.mean = 0.5, a.deviation = 0.01, a.parameters = 100, a.tokens_per_second = 1234.4;
   a.p_value = b.deviation = std::numeric_limits<double>::quiet_NaN();
   b.mean = 0.625, b.p_value = 0.02, b.parameters = 200, b.tokens_per_second = 1000;
-  EXPECT_EQ(comparison_text({a, b}),
+  EXPECT_EQ(comparison_text({a, b}, comparison_note(3, 1000)),
             "task      variant  report              score      p  parameters  tokens/s\n"
             "seg_ment  atr      test f1  0.5000 +- 0.0100      –         100      1234\n"
             "seg_ment  lstm     test f1            0.6250  0.020         200      1000\n"
-            "p: paired bootstrap against the first variant of the task\n");
-  EXPECT_THAT(comparison_latex({a, b}),
+            "score: the mean of 3 seeds and the standard deviation over them. p: the p-value of the difference from the first "
+            "variant of the task (paired bootstrap with 1000 samples, which can show no smaller one than 0.001).\n");
+  EXPECT_THAT(comparison_latex({a, b}, "note"),
               HasSubstr("seg\\_ment & atr & test f1 & 0.5000 $\\pm$ 0.0100 & -- & 100 & 1234 \\\\\n"));
 }
 
@@ -174,6 +175,8 @@ TEST_F(CompareCommand, Mistakes) {
   refused({"compare", job, "--vary", "hidden=8,,9", "--out", "out"}, 2, "--vary takes NAME=VALUE,VALUE,…");
   refused({"compare", job, "--vary", "hidden=8,8", "--out", "out"}, 2, "two variants of --vary would be called '8'");
   refused({"compare", job, job, "--vary", "hidden=8,9", "--out", "out"}, 2, "two jobs are called 'segment'");
+  refused({"compare", job, "--vary", "cell=cells/gru.pbtxt,cells/none.pbtxt", "--out", "out"}, 3,
+          "note: with cell=cells/none.pbtxt");
   refused({"compare", job, "--vary", "train.epoch=1,2", "--out", "out"}, 3, "epoch");
 }
 

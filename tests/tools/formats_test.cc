@@ -115,7 +115,7 @@ TEST(Formats, MistakesInJsonLines) {
     return mistake(spec_of(Format::kJsonl, fields, "text, tokens",
                            {scratch.file("a", "{\"text\": \"x\", \"tokens\": [\"x\"]}\n" + line + "\n")}));
   };
-  EXPECT_THAT(said("{\"text\": x}"), HasSubstr("a:2:10: error[E0652 bad-json]: the line is no JSON object: "));
+  EXPECT_THAT(said("{\"text\": x}"), HasSubstr("a:2:10: error[E0652 bad-json]: the line is not a JSON object: "));
   EXPECT_THAT(said("{\"text\": \"x\", \"tokens\": [1e999]}"),
               HasSubstr("the line has a number that is too large for a double"));
   EXPECT_THAT(said("[1]"), HasSubstr("a:2:1: error[E0652 bad-json]: the line is a list; expected an object"));

@@ -65,7 +65,7 @@ TEST(Numbers, AreWhatFloat32Holds) {
     EXPECT_EQ(found.value, value) << text;
   }
   for (const char* text : {"", "x", "1x", "1 2", "--1", "+-1", "0x10", "1e", "1,5", "½", "١", "1_000"})
-    EXPECT_STREQ(read_number(text).wrong, "is no number") << text;
+    EXPECT_STREQ(read_number(text).wrong, "is not a number") << text;
   for (const char* text : {"nan", "-NaN", "inf", "+Infinity"})
     EXPECT_STREQ(read_number(text).wrong, "is no finite number") << text;
   for (const char* text : {"3.5e38", "-1e39", "1e999", "-1e999"})
@@ -138,7 +138,7 @@ TEST(Numbers, ThatAreNoneAreToldWhereTheyStand) {
                            {scratch.file("a.conll", text)}));
   };
   EXPECT_THAT(conll("bird\t1\nsings\tloud\n"),
-              HasSubstr("a.conll:2:7: error[E0654 no-number]: 'loud' is no number; field 'weight' is FLOAT"));
+              HasSubstr("a.conll:2:7: error[E0654 no-number]: 'loud' is not a number; field 'weight' is FLOAT"));
   EXPECT_THAT(conll("é\tnan\n"), HasSubstr("a.conll:1:4: error[E0654 no-number]: 'nan' is no finite number"));
   EXPECT_THAT(conll("bird\t1 2\n"), HasSubstr("split: SPACE reads a list of numbers"));
   EXPECT_THAT(conll("bird\t1,5\n"), HasSubstr("numbers are written with a point: 1.5"));
@@ -158,7 +158,7 @@ TEST(Numbers, ThatAreNoneAreToldWhereTheyStand) {
               HasSubstr("a.jsonl:1:35: error[E0652 bad-json]: the value of 'sum' has a truth value where field 'sum' expects "
                         "a number"));
   EXPECT_THAT(json("{\"sum\": 1, \"list\": [1, 2, \"x\"]}"),
-              HasSubstr("a.jsonl:1:28: error[E0654 no-number]: 'x' is no number"));
+              HasSubstr("a.jsonl:1:28: error[E0654 no-number]: 'x' is not a number"));
   EXPECT_THAT(json("{\"sum\": 1, \"list\": [1, 1e39]}"),
               AllOf(HasSubstr("a.jsonl:1:24: error[E0654 no-number]"), HasSubstr("is beyond float32")));
   EXPECT_THAT(json("{\"sum\": [1], \"list\": [1]}"), HasSubstr("help: split: LIST reads a list"));

@@ -31,14 +31,30 @@ TEST_F(Replay, VerifiesARunBitForBit) {
   const Ran part = graphrun({"verify", "model", "--steps", "7"});
   EXPECT_EQ(part.code, 0) << part.out << part.err;
   EXPECT_THAT(part.out, HasSubstr("build    the same: graphrun "));
-  EXPECT_THAT(part.out, HasSubstr("metrics  3 lines, the same bits\n"));  // of steps 3 and 6, and of the first epoch
-  EXPECT_THAT(part.out, HasSubstr("tensors  not compared: no checkpoint of update 7 is kept\n"));
+  // The next update with figures is the 9th: of steps 3, 6 and 9, and of the first epoch.
+  EXPECT_THAT(part.out, HasSubstr("updates  9 of 'model' repeated on "));
+  EXPECT_THAT(part.out, HasSubstr("metrics  4 lines, the same bits\n"));
+  EXPECT_THAT(part.out, HasSubstr("tensors  not compared: no checkpoint of update 9 is kept\n"));
   EXPECT_THAT(part.out, HasSubstr("result   the same bits\n"));
   const Ran whole = graphrun({"verify", "model", "--steps", "15", "--json"});
   EXPECT_EQ(whole.code, 0) << whole.out << whole.err;
   const auto receipt = nlohmann::json::parse(whole.out);
   EXPECT_EQ(receipt["same"], true);
   EXPECT_THAT(receipt["tensors"].get<std::string>(), HasSubstr("of the checkpoint of update 15, the same bits"));
+}
+
+TEST_F(Replay, VerifiesOnlyWhatIsRecorded) {
+  train({"--set", "train.metrics.every_steps=1000"});
+  const Ran all = graphrun({"verify", "model"});  // the 20 updates of the run
+  EXPECT_EQ(all.code, 0) << all.out << all.err;
+  EXPECT_THAT(all.out, HasSubstr("of the checkpoint of update 20, the same bits\n"));
+  const Ran to_checkpoint = graphrun({"verify", "model", "--steps", "3"});
+  EXPECT_EQ(to_checkpoint.code, 0);
+  EXPECT_THAT(to_checkpoint.out, HasSubstr("updates  15 of 'model' repeated on "));
+  fs::remove_all(root_ / "model/checkpoints");
+  const Ran nothing = graphrun({"verify", "model", "--steps", "3"});
+  EXPECT_EQ(nothing.code, 1);
+  EXPECT_THAT(nothing.out, HasSubstr("result   nothing to compare"));
 }
 
 TEST_F(Replay, FindsADifference) {
@@ -50,7 +66,7 @@ TEST_F(Replay, FindsADifference) {
   const Ran ran = graphrun({"verify", "model", "--steps", "7"});
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("metrics  line 1 differs\n  recorded  {\"step\":3,"));
-  EXPECT_THAT(ran.out, HasSubstr("result   other bits\n"));
+  EXPECT_THAT(ran.out, HasSubstr("result   different bits\n"));
   // The data is part of what is compared.
   write("data/train.seg", "我 你\n");
   const Ran data = graphrun({"verify", "model", "--steps", "7"});

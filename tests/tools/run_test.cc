@@ -120,7 +120,7 @@ TEST_F(Run, TellsWhatIsWrongWithWhatItIsGiven) {
   expect("x=[[1, 2]", "found the end at character 8 of '[[1, 2]'; expected numbers as JSON");
   expect("x=[1, 2]", "input 'x' is fed the sizes [2]; expected [batch, 2]");
   expect("x=[[1, 2, 3]]", "input 'x' is fed the sizes [1, 3]; expected [batch, 2]");
-  expect("x=@bad.txt", "bad.txt:2:3: error[E0655 bad-numbers]: --feed x: 'two' is no number");
+  expect("x=@bad.txt", "bad.txt:2:3: error[E0655 bad-numbers]: --feed x: 'two' is not a number");
   expect("x=@bad.json", "bad.json:3:6: error[E0655 bad-numbers]");
   expect("x=@no.json", "the object has no 'x'");
   expect("x=@none.txt", "none.txt");

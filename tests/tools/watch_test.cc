@@ -149,8 +149,20 @@ TEST_F(WatchedRun, AppearsInPlotsAndTensorBoard) {
       "--set", "train.epochs=1", "--set", "train.watch.match=crf.T", "--set", "train.watch.every_steps=2", "--tensorboard"};
   ASSERT_EQ(train("segment", "model", words).code, 0);
   const Ran plot = graphrun({"plot", "model"});
-  EXPECT_THAT(plot.out, HasSubstr(">gradient of crf.T</text>"));
-  EXPECT_THAT(plot.out, HasSubstr(">update of crf.T</text>"));
+  EXPECT_THAT(plot.out, HasSubstr(">gradient norm of crf.T</text>"));
+  EXPECT_THAT(plot.out, HasSubstr(">relative update of crf.T</text>"));
+  EXPECT_THAT(plot.out, HasSubstr(">norm of crf.T</text>"));
+}
+
+TEST_F(WatchedRun, DrawsTheGradientsOfTheFirstAndLastStep) {
+  ASSERT_EQ(
+      train("segment", "model",
+            {"--set", "train.epochs=1", "--set", "train.watch.match=read.forward.h", "--set", "train.watch.every_steps=2"})
+          .code,
+      0);
+  const Ran plot = graphrun({"plot", "model"});
+  EXPECT_THAT(plot.out, HasSubstr(">gradient norm of read.forward.h, first step</text>"));
+  EXPECT_THAT(plot.out, HasSubstr(">gradient norm of read.forward.h, last step</text>"));
 }
 
 TEST_F(WatchedRun, Mistakes) {

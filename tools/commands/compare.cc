@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "compiler/frontend/source.h"
 #include "tools/commands/command_line.h"
 #include "tools/job/job.h"
+#include "tools/validate/validate.h"
 
 namespace graphrun {
 namespace {
@@ -69,6 +71,20 @@ std::vector<ComparedVariant> variants_of(const std::vector<std::string>& varied)
   return variants;
 }
 
+// Checks the job with a variant's settings as `graphrun check` does.
+void check_variant(const ComparedTask& task, const ComparedVariant& variant, std::vector<std::string> settings) {
+  settings.insert(settings.end(), variant.settings.begin(), variant.settings.end());
+  try {
+    require_training(load_job(task.job, settings));
+    std::vector<Diagnostic> shown_by_the_run;
+    validate_job(read_source(task.job), task.job, settings, shown_by_the_run);
+  } catch (const UserError& error) {
+    std::vector<Diagnostic> problems = error.diagnostics();
+    problems.back().notes.push_back(fmt::format("note: with {}", fmt::join(variant.settings, " ")));
+    throw UserError(error.exit_code(), std::move(problems));
+  }
+}
+
 }  // namespace
 
 ExitCode run_compare(const Arguments& arguments) {
@@ -86,8 +102,8 @@ ExitCode run_compare(const Arguments& arguments) {
   line.about =
       "Trains every variant of every job with every seed, in DIR/JOB/VARIANT/seed-N, and prints a row for each job and "
       "variant:\n"
-      "the mean of the report that selects the job's model and its deviation over the seeds, the probability that it differs\n"
-      "from the first variant by chance (paired bootstrap over the test data), parameters, and tokens per second of training.\n"
+      "the mean of the report that selects the job's model and its deviation over the seeds, the p-value of its difference\n"
+      "from the first variant (paired bootstrap over the test data), parameters, and tokens per second of training.\n"
       "DIR/compare.txt, .tex, .html and .json have the same. After any end, even a kill, the same command continues.";
   line.examples = {
       "graphrun compare graphs/jobs/segment_quick.pbtxt --vary cell=cells/lstm.pbtxt,janet.pbtxt --seeds 1,2,3 --out "
@@ -119,11 +135,7 @@ ExitCode run_compare(const Arguments& arguments) {
   }
   // Every mistake is reported before anything is trained.
   for (const ComparedTask& task : request.tasks) {
-    for (const ComparedVariant& variant : request.variants) {
-      std::vector<std::string> settings = request.settings;
-      settings.insert(settings.end(), variant.settings.begin(), variant.settings.end());
-      require_training(load_job(task.job, settings));
-    }
+    for (const ComparedVariant& variant : request.variants) check_variant(task, variant, request.settings);
   }
   request.device = &parse_device(option<std::string>(*options, "device"));
   return compare(request);

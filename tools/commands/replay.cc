@@ -41,16 +41,23 @@ const Device& device_of_run(const po::variables_map& options, const std::string&
 
 // ---- verify
 
+bool has_step(const nlohmann::json& line) {
+  return line.is_object() && line.contains("step") && line["step"].is_number_integer();
+}
+// Whether an update gives this line of metrics, not a validation or the end of an epoch.
+bool is_of_update(const nlohmann::json& line) {
+  return has_step(line) && (line.contains("gradient_norm") || line.contains("watch"));
+}
+
 // The lines of metrics that the first `steps` updates determine: those of earlier steps, and of the last one what the update
 // itself gives; a run also validates at its end.
 std::vector<std::string> comparable_lines(const std::string& metrics, std::int64_t steps) {
   std::vector<std::string> lines;
   for (const std::string& text : replayed_lines(metrics)) {
     const auto line = parse_json_or_discard(text);
-    if (!line.is_object() || !line.contains("step")) continue;
+    if (!has_step(line)) continue;
     const auto step = line["step"].get<std::int64_t>();
-    const bool of_update = line.contains("gradient_norm") || line.contains("watch");
-    if (step < steps || (step == steps && of_update)) lines.push_back(text);
+    if (step < steps || (step == steps && is_of_update(line))) lines.push_back(text);
   }
   return lines;
 }
@@ -99,6 +106,7 @@ std::string changed_since(const std::string& folder, const Recipe& recipe, const
 struct Receipt {
   std::vector<std::pair<std::string, std::string>> lines;
   bool same = true;
+  bool compared_bits = false;  // of an update
   void add(const std::string& what, const std::string& text) { lines.emplace_back(what, text); }
   void add_difference(const std::string& what, const std::string& text) {
     lines.emplace_back(what, text);
@@ -109,19 +117,42 @@ struct Receipt {
 void compare_build(const ModelLayout& layout, Receipt& receipt) {
   const std::vector<std::string> starts = replayed_lines(read_if_there(layout.starts()));
   const auto first = starts.empty() ? nlohmann::json() : parse_json_or_discard(starts.front());
+  const auto text_at = [&](const char* key) {
+    return first.is_object() && first.contains(key) && first[key].is_string() ? first[key].get<std::string>() : std::string();
+  };
   const Build& build = this_build();
-  if (!first.is_object() || !first.contains("program") || !first.contains("library")) {
+  const std::string program = text_at("program"), library = text_at("library");
+  if (program.empty() || library.empty()) {
     receipt.add("build", "the run does not record its own");
-  } else if (first["program"] == build.program_id && first["library"] == build.library_id) {
-    receipt.add("build", fmt::format("the same: graphrun {}, program {}", build.version, build.program_id));
+  } else if (program == build.program_id && library == build.library_id) {
+    receipt.add("build", fmt::format("the same: graphrun {}, program {}, library {}", build.version, program, library));
   } else {
-    receipt.add("build", fmt::format("another: graphrun {}, program {}; the run's {}", build.version, build.program_id,
-                                     json_text(first["program"])));
+    receipt.add("build", fmt::format("different: program {}, library {}; the run's program {}, library {}", build.program_id,
+                                     build.library_id, program, library));
   }
+}
+
+// The first update from `wanted` on of which the run recorded what can be compared: in metrics.jsonl, or in a checkpoint. If
+// there is none, `wanted`.
+std::int64_t next_recorded(const ModelLayout& layout, std::int64_t wanted) {
+  std::optional<std::int64_t> next;
+  const auto consider = [&](std::int64_t step) {
+    if (step >= wanted && (!next || step < *next)) next = step;
+  };
+  for (const std::string& text : replayed_lines(read_if_there(layout.metrics()))) {
+    const auto line = parse_json_or_discard(text);
+    if (is_of_update(line)) consider(line["step"].get<std::int64_t>());
+  }
+  for (const std::string& folder : complete_checkpoints(layout.root, "checkpoints")) {
+    const CheckpointReader reader(folder);
+    consider(parse_state(reader.text("state.json"), folder + "/state.json").step);
+  }
+  return next.value_or(wanted);
 }
 
 void compare_metrics(const std::string& recorded, const std::string& repeated, std::int64_t steps, Receipt& receipt) {
   const std::vector<std::string> before = comparable_lines(recorded, steps), now = comparable_lines(repeated, steps);
+  if (!before.empty()) receipt.compared_bits = true;
   for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
     const std::string was = i < before.size() ? before[i] : "no line", is = i < now.size() ? now[i] : "no line";
     if (was == is) continue;
@@ -136,8 +167,10 @@ void compare_metrics(const std::string& recorded, const std::string& repeated, s
 
 ExitCode run_verify(const Arguments& arguments) {
   po::options_description group("the verification", 100);
-  group.add_options()("steps", po::value<std::string>()->default_value("200")->value_name("N"),
-                      "repeat this many updates, from the beginning")("json", "the receipt as one JSON object")(
+  group.add_options()(
+      "steps", po::value<std::string>()->value_name("N"),
+      "repeat this many updates, from the beginning, and on to the next one that the run recorded; default: 200, "
+      "or all of a shorter run")("json", "the receipt as one JSON object")(
       "device", po::value<std::string>()->value_name("NAME"), kRepeatDevice);
   CommandLine line;
   line.usage = "graphrun verify DIR [--steps N]";
@@ -145,8 +178,9 @@ ExitCode run_verify(const Arguments& arguments) {
       "Repeats the first updates of the run in DIR, from the job, graphs and vocabularies that the folder keeps and the data\n"
       "that they name, and compares: the hashes of data, graphs and vocabularies; the build; every line of metrics.jsonl; "
       "and,\n"
-      "if a checkpoint of update N is kept, every tensor in it. Prints a receipt. The exit code is 1 if a bit differs. DIR\n"
-      "stays as it is.";
+      "if a checkpoint of the last of these updates is kept, every tensor in it. Prints a receipt. The exit code is 1 if a "
+      "bit\n"
+      "differs, or if nothing could be compared. DIR stays as it is.";
   line.examples = {"graphrun verify build/janet --steps 200", "graphrun verify build/janet --steps 1000 --json > receipt.json"};
   line.words = {{"DIR"}};
   line.groups.push_back(group);
@@ -155,10 +189,14 @@ ExitCode run_verify(const Arguments& arguments) {
 
   RepeatRequest request;
   request.folder = option<std::string>(*options, "DIR");
-  request.step = whole_number("--steps", option<std::string>(*options, "steps"));
+  const ModelLayout layout{request.folder};
+  constexpr std::int64_t kUsualUpdates = 200;
+  const std::int64_t done = recorded_updates(read_if_there(layout.metrics()));
+  const std::int64_t wanted = options->count("steps") != 0 ? whole_number("--steps", option<std::string>(*options, "steps"))
+                                                           : std::min(kUsualUpdates, std::max<std::int64_t>(done, 1));
+  request.step = holds_run(layout.root) ? next_recorded(layout, wanted) : wanted;
   request.from_checkpoint = false;
   request.device = &device_of_run(*options, request.folder);
-  const ModelLayout layout{request.folder};
   Receipt receipt;
   compare_build(layout, receipt);
   RepeatVisits visits;
@@ -178,6 +216,7 @@ ExitCode run_verify(const Arguments& arguments) {
     }
     std::int64_t compared = 0;
     const std::vector<std::string> different = different_tensors(checkpoint, repeated.prepared->stepper, compared);
+    if (compared > 0) receipt.compared_bits = true;
     if (different.empty()) {
       receipt.add("tensors", fmt::format("{} of the checkpoint of update {}, the same bits", compared, request.step));
     } else {
@@ -188,16 +227,19 @@ ExitCode run_verify(const Arguments& arguments) {
   if (const ExitCode code = repeat_run(request, visits); code != ExitCode::kDone) return code;
   receipt.lines.insert(receipt.lines.begin(), {"updates", fmt::format("{} of '{}' repeated on {}", request.step, request.folder,
                                                                       request.device->name())});
-  receipt.add("result", receipt.same ? "the same bits" : "other bits");
+  receipt.add("result", !receipt.same           ? "different bits"
+                        : receipt.compared_bits ? "the same bits"
+                                                : "nothing to compare: the run recorded no figure of these updates");
   if (options->count("json") != 0) {
     nlohmann::ordered_json json;
     for (const auto& [what, text] : receipt.lines) json[what] = text;
     json["same"] = receipt.same;
+    json["compared"] = receipt.compared_bits;
     fmt::print("{}\n", json_text(json, 1));
   } else {
     for (const auto& [what, text] : receipt.lines) fmt::print("{:<9}{}\n", what, text);
   }
-  return receipt.same ? ExitCode::kDone : ExitCode::kRunFailed;
+  return receipt.same && receipt.compared_bits ? ExitCode::kDone : ExitCode::kRunFailed;
 }
 
 // ---- replay

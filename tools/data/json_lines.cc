@@ -104,7 +104,7 @@ std::shared_ptr<const nlohmann::json> parse_object(const std::string& line, cons
     const std::string what = error.what();
     const std::size_t begin = what.rfind(": ", what.find("; last read"));
     bad_json(file, number, static_cast<std::int64_t>(error.byte),
-             "the line is no JSON object: " + (begin == std::string::npos ? what : what.substr(begin + 2)));
+             "the line is not a JSON object: " + (begin == std::string::npos ? what : what.substr(begin + 2)));
   } catch (const nlohmann::json::out_of_range& error) {
     bad_json(file, number, static_cast<std::int64_t>(find_number(line, error.what()) + 1),
              "the line has a number that is too large for a double; expected one below 1.8e308");

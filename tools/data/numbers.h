@@ -9,7 +9,7 @@
 namespace graphrun {
 
 // A finite float32 number as people and programs write it: "-0.5", "+3", "1e-3", ".5". Values below the range of float32 become
-// 0. If the text is no such number, `wrong` says why: "is no number".
+// 0. If the text is no such number, `wrong` says why: "is not a number".
 struct NumberText {
   float value = 0;
   const char* wrong = nullptr;

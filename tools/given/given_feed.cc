@@ -191,7 +191,7 @@ nlohmann::json parse_rows(const GivenFeed& given, const std::string& text, std::
       const auto [stop, error] = std::from_chars(row.data() + from, row.data() + at, value);
       if (error != std::errc() || stop != row.data() + at) {
         bad(given, {intern_file(given.file), line, static_cast<int>(from) + 1},
-            fmt::format("'{}' is no number", row.substr(from, at - from)),
+            fmt::format("'{}' is not a number", row.substr(from, at - from)),
             "text is a row of numbers a line, blank lines between matrices; a file of JSON ends in .json");
       }
       if (std::isfinite(value)) {

@@ -33,8 +33,8 @@ std::vector<Diagnostic> unreadable_files(const LoadedJob& job) {
   look("test", job.data.test);
   if (!problems.empty()) {
     problems.back().notes.push_back(
-        "help: use --set data.train=FILE (or valid, test) for other files; graphs/data/README.md says where the data of the "
-        "jobs that come with graphrun is from");
+        "help: use --set data.train=FILE (or valid, test) for other files; graphs/data/README.md says where to get the "
+        "data of the shipped jobs");
   }
   for (const FieldSpec& field : job.data.fields) {
     if (!field.shares.empty() || !job.load.empty()) continue;

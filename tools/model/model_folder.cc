@@ -43,9 +43,9 @@ class Writer {
 };
 
 [[noreturn]] void damaged(const ModelLayout& layout, const std::string& what) {
-  throw UserError(
-      ExitCode::kBadData, "E0665 damaged-model", fmt::format("the model '{}' is damaged: {}", layout.root, what),
-      {"help: copy the folder anew, whole and as it was written; another use of a model is what --set and `load` are for"});
+  throw UserError(ExitCode::kBadData, "E0665 damaged-model", fmt::format("the model '{}' is damaged: {}", layout.root, what),
+                  {"help: copy the whole folder again from its source; --set and `load` change how a model is used, without "
+                   "changes to its files"});
 }
 
 // The first model, by name, in a folder of several, such as training with several seeds writes; "" if there is none.
@@ -65,7 +65,7 @@ ListedFiles checked_files(const ModelLayout& layout) {
   if (!is_there(layout.manifest())) {
     const std::string held = model_inside(layout.root);
     throw UserError(ExitCode::kBadData, "E0663 no-model",
-                    fmt::format("'{}' is no model's folder: it has no manifest.json", layout.root),
+                    fmt::format("'{}' is not a model folder: it has no manifest.json", layout.root),
                     {held.empty() ? "help: graphrun train JOB --out DIR makes one"
                                   : fmt::format("help: it holds models: '{}', for one", held)});
   }

@@ -42,21 +42,35 @@ class CurveReader {
       }
     }
   }
-  // "gradient of decode.W", "update of decode.W", "low of decode.i", by name.
+  // By name. The gradient of a state has a norm for each time step: the first and the last show whether it vanishes.
   void add_watched(double step, const nlohmann::ordered_json& watched) {
-    for (const auto& values : watched) {
+    struct Figure {
+      const char *kind, *key, *title;
+    };
+    constexpr Figure kFigures[] = {
+        {"parameters", "gradient", "gradient norm of "}, {"parameters", "weight", "norm of "},
+        {"parameters", "update", "relative update of "}, {"gates", "mean", "mean of "},
+        {"gates", "low", "share at the low limit of "},  {"gates", "high", "share at the high limit of "},
+        {"states", "gradient", "gradient norm of "}};
+    for (const auto& [kind, values] : watched.items()) {
       for (const auto& [name, of] : values.items()) {
-        for (const char* const figure : {"gradient", "update", "low", "high"}) {
-          if (of.contains(figure)) point(std::string(figure) + " of " + name, step, of[figure]);
+        for (const Figure& figure : kFigures) {
+          if (kind != figure.kind || !of.contains(figure.key)) continue;
+          const nlohmann::ordered_json& value = of[figure.key];
+          if (!value.is_array()) {
+            point(figure.title + name, step, value);
+          } else if (!value.empty()) {
+            point(figure.title + name + ", first step", step, value.front());
+            point(figure.title + name + ", last step", step, value.back());
+          }
         }
       }
     }
   }
   RunCurves finish() {
-    const auto found = run_.curves.find("loss");
-    const bool few = found == run_.curves.end() || found->second.size() < 2;
-    if (const auto epochs = run_.curves.extract(kEpochLoss); few && !epochs.empty()) {
-      if (found == run_.curves.end()) run_.order.insert(run_.order.begin(), "loss");
+    // Losses of whole epochs are the curve of a run that recorded no others.
+    if (const auto epochs = run_.curves.extract(kEpochLoss); run_.curves.count("loss") == 0 && !epochs.empty()) {
+      run_.order.insert(run_.order.begin(), "loss");
       run_.curves["loss"] = epochs.mapped();
     }
     std::erase(run_.order, kEpochLoss);

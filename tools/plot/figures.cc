@@ -100,18 +100,20 @@ struct GroupPoint {
   double x = 0, mean = 0, deviation = 0;
 };
 
-// Points of a table: of a mean, a sum or a score of text; for a correlation, of both of its means, one after the other.
+// Points of a table: of a mean, a sum or a score of text; for a correlation, of both of its means and of the correlation.
 std::vector<std::pair<std::string, std::vector<GroupPoint>>> series_of(const std::string& name, const Table& table) {
   std::vector<std::pair<std::string, std::vector<GroupPoint>>> all;
   const std::size_t deviation = column_of(table, "deviation");
+  const bool correlates = column_of(table, "correlation") < table.columns.size();
   for (std::size_t at = 0; at < table.columns.size(); ++at) {
     const std::string& column = table.columns[at];
-    if (column == "count" || column == "deviation" || column == "correlation") continue;
+    if (column == "count" || column == "deviation") continue;
     std::vector<GroupPoint> points;
     for (const auto& [group, values] : table.rows) {
       points.push_back({group, group_number(group).value_or(0), values[at], deviation < values.size() ? values[deviation] : 0});
     }
-    all.emplace_back(column == "mean of second" ? name + ", second" : name, std::move(points));
+    const std::string title = !correlates ? name : name + ": " + (column == "mean" ? "mean of first" : column);
+    all.emplace_back(title, std::move(points));
   }
   return all;
 }

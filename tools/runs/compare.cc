@@ -230,11 +230,12 @@ class Comparison {
     for (const ComparedTask& task : request_.tasks) {
       if (const ExitCode code = run_task(task); code != ExitCode::kDone) return code;
     }
-    const std::string text = comparison_text(cells_);
+    const std::string note = comparison_note(static_cast<std::int64_t>(request_.seeds.size()), request_.samples);
+    const std::string text = comparison_text(cells_, note);
     write_file(request_.out + "/compare.txt", text);
-    write_file(request_.out + "/compare.tex", comparison_latex(cells_));
+    write_file(request_.out + "/compare.tex", comparison_latex(cells_, note));
     write_file(request_.out + "/compare.html",
-               html_page("graphrun compare", {{"Scores", html_table(table_rows(cells_, " ± "))}}));
+               html_page("graphrun compare", {{"Scores", html_table(table_rows(cells_, " ± ")) + "<p>" + note + "</p>"}}));
     write_file(request_.out + "/compare.json", json_text(comparison_json(cells_, request_), 1) + "\n");
     write_output("-", text);
     return diverged_ ? ExitCode::kDiverged : ExitCode::kDone;
@@ -335,7 +336,16 @@ class Comparison {
 
 }  // namespace
 
-std::string comparison_text(const std::vector<ComparedCell>& cells) {
+std::string comparison_note(std::int64_t seeds, std::int64_t samples) {
+  const std::string of_seeds =
+      seeds == 1 ? "of one seed" : fmt::format("the mean of {} seeds and the standard deviation over them", seeds);
+  return fmt::format(
+      "score: {}. p: the p-value of the difference from the first variant of the task (paired bootstrap with {} samples, which "
+      "can show no smaller one than {:.2g}).",
+      of_seeds, samples, 1 / static_cast<double>(samples + 1));
+}
+
+std::string comparison_text(const std::vector<ComparedCell>& cells, const std::string& note) {
   const std::vector<std::vector<std::string>> rows = table_rows(cells, " +- ");
   std::vector<std::size_t> widths(rows[0].size());
   for (const auto& row : rows) {
@@ -348,17 +358,17 @@ std::string comparison_text(const std::vector<ComparedCell>& cells) {
       line += c < 3 ? fmt::format("{:<{}}  ", row[c], widths[c]) : fmt::format("{:>{}}  ", row[c], widths[c]);
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
-  return text + "p: paired bootstrap against the first variant of the task\n";
+  return text + note + "\n";
 }
 
-std::string comparison_latex(const std::vector<ComparedCell>& cells) {
+std::string comparison_latex(const std::vector<ComparedCell>& cells, const std::string& note) {
   const auto safe = [](const std::string& text) {
     std::string out;
     for (const char c : text)
       out += std::string_view("_%&#$").find(c) != std::string_view::npos ? std::string("\\") + c : std::string(1, c);
     return out;
   };
-  std::string text = "\\begin{tabular}{lllrrrr}\n\\hline\n";
+  std::string text = "% " + note + "\n\\begin{tabular}{lllrrrr}\n\\hline\n";
   const std::vector<std::vector<std::string>> rows = table_rows(cells, " $\\pm$ ");
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t c = 0; c < rows[r].size(); ++c) {

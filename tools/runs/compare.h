@@ -46,7 +46,10 @@ struct ComparedCell {
 // again continues. Returns kDone, kDiverged if a run diverged, or 128 + N after signal N. Throws what train() throws.
 ExitCode compare(const CompareRequest& request);
 
-std::string comparison_text(const std::vector<ComparedCell>& cells);
-std::string comparison_latex(const std::vector<ComparedCell>& cells);
+// What the columns mean. `seeds`: of each variant; `samples`: of the bootstrap.
+std::string comparison_note(std::int64_t seeds, std::int64_t samples);
+// Tables, with the note below.
+std::string comparison_text(const std::vector<ComparedCell>& cells, const std::string& note);
+std::string comparison_latex(const std::vector<ComparedCell>& cells, const std::string& note);
 
 }  // namespace graphrun

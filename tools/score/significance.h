@@ -12,7 +12,7 @@ namespace graphrun {
 struct Bootstrap {
   double score = 0;
   double mean = 0, margin = 0;  // about 95 % of the samples are within mean ± margin
-  double p_value = 1;           // probability of the difference from the baseline by chance; 1 for the baseline
+  double p_value = 1;           // of the difference from the baseline; 1 for the baseline
 };
 
 // `counts`: by output, the baseline first, then by segment. Throws InternalError if the outputs have different numbers of

@@ -19,7 +19,7 @@ class Lexicon {
   // Keeps the `best` target words of each source word; of equal numbers the words that come first in the vocabulary. Lines with
   // NULL (no word, unless a vocabulary has such an entry) are passed over, and so are those with entries that a vocabulary
   // lacks, about which `warn` is told once. Throws UserError (kBadData): LineReader's; E0671 bad-lexicon at a line without
-  // three columns, or whose last is no number; or where no line is left.
+  // three columns, or whose last is not a number; or where no line is left.
   static Lexicon read(const std::string& path, const Vocabulary& source, const Vocabulary& target, std::int64_t best,
                       const std::function<void(const Diagnostic&)>& warn);
 

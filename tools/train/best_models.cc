@@ -30,7 +30,7 @@ double value_of(const std::string& folder) {
   const double number = number_of(value);
   if (std::isnan(number)) {
     throw UserError(ExitCode::kBadData, "E0685 bad-checkpoint",
-                    "'" + folder + "' is no sound checkpoint: its value.json holds no number");
+                    "'" + folder + "' is not an intact checkpoint: its value.json holds no number");
   }
   return number;
 }

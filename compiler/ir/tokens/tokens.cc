@@ -148,7 +148,7 @@ class Lexer {
       while (i_ + n < s_.size() && (static_cast<unsigned char>(s_[i_ + n]) & 0xC0) == 0x80) ++n;
       fail_in(source_, i_, n, "E0101 unexpected-character", "'" + s_.substr(i_, n) + "' has no meaning in an expression",
               c == '^'   ? std::vector<std::string>{"help: a power is x ** n"}
-              : c == '%' ? std::vector<std::string>{"help: what a division leaves is x - n * floor(x / n)"}
+              : c == '%' ? std::vector<std::string>{"help: the remainder is x - n * floor(x / n)"}
               : c == '?'
                   ? std::vector<std::string>{"help: a choice is `a if condition else b`, at run time where(condition, a, b)"}
               : c == '~' || c == '!' || c == '&' || c == '|'

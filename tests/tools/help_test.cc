@@ -85,10 +85,11 @@ TEST(Help, AnUnknownNameGetsNearOnes) {
 }
 
 TEST(Help, PrintsAFieldOfAJobByItsPathOrName) {
-  EXPECT_EQ(printed(run_help, {"train.updates"}), job_fields("train.updates"));
-  EXPECT_EQ(printed(run_help, {"adam"}), "train.optimizer.adam of a job:\n\n" + job_fields("train.optimizer.adam"));
+  EXPECT_EQ(printed(run_help, {"train.updates"}), schema_fields(Schema::kJob, "train.updates"));
+  EXPECT_EQ(printed(run_help, {"adam"}),
+            "train.optimizer.adam of a job:\n\n" + schema_fields(Schema::kJob, "train.optimizer.adam"));
   EXPECT_EQ(printed(run_help, {"jsonl"}),
-            "several fields of a job have this name or value; `graphrun help data.format` prints one:\n  data.format\n  "
+            "several fields of a job have this name or value; `graphrun help job data.format` prints one:\n  data.format\n  "
             "infer.read\n");
   EXPECT_THAT(printed(run_help, {"learning-rate"}), HasSubstr("\n  train.optimizer.adam.learning_rate\n"));
 }
@@ -96,21 +97,19 @@ TEST(Help, PrintsAFieldOfAJobByItsPathOrName) {
 // A field's own comment comes first; a comment above it is a sentence of its own.
 TEST(Help, JoinsCommentsAsSentences) {
   const auto plain = [](const std::string& text) { return std::regex_replace(text, std::regex("\\s+"), " "); };
-  EXPECT_EQ(plain(job_fields("train.updates")), "updates: whole number updates of the parameters; 0: no limit ");
-  EXPECT_EQ(plain(job_fields("train.epochs")),
+  EXPECT_EQ(plain(schema_fields(Schema::kJob, "train.updates")),
+            "updates: whole number updates of the parameters; 0: no limit ");
+  EXPECT_EQ(plain(schema_fields(Schema::kJob, "train.epochs")),
             "epochs: whole number passes over the training data; 0: no limit. A run ends after `epochs`, `updates` or `hours`, "
             "whichever of those given comes first. ");
-  EXPECT_THAT(plain(job_fields("train.clip")), StartsWith("clip { the largest gradient"));
+  EXPECT_THAT(plain(schema_fields(Schema::kJob, "train.clip")), StartsWith("clip { the largest gradient"));
 }
 
 TEST(Help, LeadsFromWordsOfTheLanguageToIt) {
-  EXPECT_THAT(printed(run_help, {"scan"}), StartsWith("`scan { … }` is a part of a graph: see `graphrun help language`"));
-  try {
-    run_help({"repeat"});
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("see `graphrun help language`"));
-  }
+  EXPECT_THAT(printed(run_help, {"scan"}), StartsWith("`scan { … }` is a part of a graph: see `graphrun help graph scan`"));
+  EXPECT_THAT(printed(run_help, {"repeat"}), StartsWith("repeat of a graph:\n\nrepeat {"));
+  EXPECT_THAT(printed(run_help, {"init"}), StartsWith("parameter.init of a graph:\n\ninit {"));
+  EXPECT_EQ(printed(run_help, {"parameter.init"}), schema_fields(Schema::kGraph, "parameter.init"));
   EXPECT_THAT(topic_text("glossary"), AllOf(StartsWith("## Glossary\n"), HasSubstr("| arena |")));
 }
 
@@ -128,22 +127,32 @@ TEST(Help, PrintsEveryTopicFromThePagesBesideTheGraphs) {
 }
 
 // Every field of the compiled schema, listed under its message.
-void expect_fields(const google::protobuf::Descriptor& type, const std::string& path, int& fields) {
+void expect_fields(Schema schema, const google::protobuf::Descriptor& type, const std::string& path, int& fields) {
   for (int i = 0; i < type.field_count(); ++i) {
     const google::protobuf::FieldDescriptor& field = *type.field(i);
     const std::string name = path.empty() ? field.name() : path + "." + field.name();
-    const std::string text = job_fields(name);
+    const std::string text = schema_fields(schema, name);
     EXPECT_THAT(text, StartsWith(field.name() + (field.message_type() ? " {" : ":")));
-    EXPECT_TRUE(std::regex_search(text, std::regex("^[^\n]*(\\{|\"|one of|number|false)  +[^ \\[]")))
+    // In a graph, names, docs and shapes need none.
+    EXPECT_TRUE(schema == Schema::kGraph ||
+                std::regex_search(text, std::regex("^[^\n]*(\\{|\"|one of|number|false)  +[^ \\[]")))
         << name << " has no comment";
     ++fields;
-    if (field.message_type()) expect_fields(*field.message_type(), name, fields);
+    if (field.message_type() && field.message_type() != &type) expect_fields(schema, *field.message_type(), name, fields);
   }
+}
+
+TEST(Help, ShowsEveryFieldOfAGraph) {
+  int fields = 0;
+  expect_fields(Schema::kGraph, *google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName("graphrun.Graph"),
+                "", fields);
+  EXPECT_GT(fields, 50);
+  EXPECT_THAT(printed(run_help, {"graph"}), HasSubstr("\ngraph { … }"));
 }
 
 TEST(Help, ShowsEveryFieldOfAJobWithItsComment) {
   int fields = 0;
-  expect_fields(*Job::descriptor(), "", fields);
+  expect_fields(Schema::kJob, *Job::descriptor(), "", fields);
   EXPECT_GT(fields, 100);
   const auto plain = [](const std::string& text) { return std::regex_replace(text, std::regex("\\s+"), " "); };
   const std::string all = plain(printed(run_help, {"job"}));
@@ -174,7 +183,7 @@ TEST(Help, ShowsEveryFieldOfAJobWithItsComment) {
   };
   refused({"job", "train.optimiser"}, "a job has no field 'train.optimiser'; did you mean 'optimizer'?");
   refused({"job", "train.epochs.x"}, "'epochs' is a value of its own");
-  refused({"data", "train"}, "only `help job` takes a path");
+  refused({"data", "train"}, "only `help job` and `help graph` take a path");
   refused({"E9999"}, "there is no message E9999");
 }
 

@@ -46,8 +46,8 @@ void print_help(const CommandLine& line) {
 
 // The hint for "--epochs 3" if jobs have fields of this name: how to set one.
 std::string set_instead(const std::string& name, const Arguments& arguments) {
-  std::vector<JobField> fields = job_fields_named(name);
-  std::erase_if(fields, [](const JobField& field) { return field.is_message; });
+  std::vector<SchemaField> fields = fields_named(Schema::kJob, name);
+  std::erase_if(fields, [](const SchemaField& field) { return field.is_message; });
   if (fields.size() > 3) return fmt::format("`graphrun help {}` lists the fields of that name, which --set takes", name);
   std::string value = "VALUE";
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -56,7 +56,7 @@ std::string set_instead(const std::string& name, const Arguments& arguments) {
       value = arguments[i + 1];
   }
   std::vector<std::string> settings;
-  for (const JobField& field : fields) settings.push_back(fmt::format("--set {}={}", field.path, value));
+  for (const SchemaField& field : fields) settings.push_back(fmt::format("--set {}={}", field.path, value));
   return suggestion(settings);
 }
 

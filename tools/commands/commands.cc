@@ -26,7 +26,7 @@ const std::vector<Command>& commands() {
       {"lsp", "serves editors: mistakes, completion, types, renaming", run_lsp},
       {"data", "shows a batch of a job's data as the graph receives it", run_data},
       {"gradcheck", "compares derived gradients with finite differences", run_gradcheck},
-      {"bench", "measures a layer of a cell, and names what keeps its loop from being one kernel", run_bench},
+      {"bench", "measures a layer of a cell, and says what keeps its loop from running as one kernel", run_bench},
       {"verify", "repeats the beginning of a run and compares it bit for bit", run_verify},
       {"replay", "repeats a run up to one update and shows what happens in it", run_replay},
       {"help", "explains commands, operators, topics, fields of jobs and messages", run_help},

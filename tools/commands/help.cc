@@ -38,42 +38,46 @@ std::string graph_of(const std::string& name) {
   return fmt::format("graphrun comes with {}: `graphrun help networks` lists what is there", fmt::join(found, ", "));
 }
 
-// Where the language's `scan { … }`, `repeat { … }` and the like are described; "" if graphs have no such part.
+// What names of a part of graphs, `scan { … }` or `repeat { … }`, refer to; "" if graphs have no such part.
 std::string part_of_graphs(const std::string& name) {
   const auto* const field = Graph::descriptor()->FindFieldByName(name);
   if (field == nullptr) return "";
   const bool braces = field->message_type() != nullptr;
-  return fmt::format("`{}{}` is a part of a graph: see `graphrun help language`", name, braces ? " { … }" : ": \"…\"");
+  return fmt::format("`{}{}` is a part of a graph: see `graphrun help graph {}`", name, braces ? " { … }" : ": \"…\"", name);
 }
 
 [[noreturn]] void unknown_topic(const std::string& name) {
   std::vector<std::string> known = command_names();
   for (std::string& other : op_names()) known.push_back(std::move(other));
   for (const Topic& topic : topics()) known.push_back(topic.name);
-  for (std::string& field : job_field_names()) known.push_back(std::move(field));
-  std::string near = part_of_graphs(name);
-  if (near.empty()) near = ir::here_op_is(name);
+  for (const Schema schema : {Schema::kJob, Schema::kGraph}) {
+    for (std::string& field : field_names(schema)) known.push_back(std::move(field));
+  }
+  std::string near = ir::here_op_is(name);
   if (near.empty()) near = graph_of(name.substr(0, name.find_last_not_of('/') + 1));
   if (near.empty()) near = did_you_mean(name, known);
-  throw UsageError(
-      fmt::format("there is no command, operator, topic or field of a job '{}'{}", name, near.empty() ? "" : "; " + near));
+  throw UsageError(fmt::format("there is no command, operator, topic or field '{}'{}", name, near.empty() ? "" : "; " + near));
 }
 
-// Prints the only field of a job that `name` may mean, or a list if there are several. False if there is none.
-bool print_job_fields(const std::string& name) {
-  if (const std::size_t dot = name.find('.'); dot != std::string::npos && is_part_of_job(name.substr(0, dot))) {
-    fmt::print("{}", job_fields(name));
-    return true;
+// Prints the fields of a job or, if it has none, of a graph that `name` may mean: the only one, or a list. False if there is
+// none.
+bool print_fields(const std::string& name) {
+  for (const Schema schema : {Schema::kJob, Schema::kGraph}) {
+    const std::string of = schema == Schema::kJob ? "job" : "graph";
+    if (const std::size_t dot = name.find('.'); dot != std::string::npos && is_part_of(schema, name.substr(0, dot))) {
+      fmt::print("{}", schema_fields(schema, name));
+      return true;
+    }
+    const std::vector<SchemaField> fields = fields_named(schema, name);
+    if (fields.size() == 1) {
+      fmt::print("{} of a {}:\n\n{}", fields[0].path, of, schema_fields(schema, fields[0].path));
+    } else if (!fields.empty()) {
+      fmt::print("several fields of a {0} have this name or value; `graphrun help {0} {1}` prints one:\n", of, fields[0].path);
+      for (const SchemaField& field : fields) fmt::print("  {}\n", field.path);
+    }
+    if (!fields.empty()) return true;
   }
-  const std::vector<JobField> fields = job_fields_named(name);
-  if (fields.empty()) return false;
-  if (fields.size() == 1) {
-    fmt::print("{} of a job:\n\n{}", fields[0].path, job_fields(fields[0].path));
-    return true;
-  }
-  fmt::print("several fields of a job have this name or value; `graphrun help {}` prints one:\n", fields[0].path);
-  for (const JobField& field : fields) fmt::print("  {}\n", field.path);
-  return true;
+  return false;
 }
 
 }  // namespace
@@ -82,8 +86,8 @@ ExitCode run_help(const Arguments& arguments) {
   CommandLine line;
   line.usage = "graphrun help [COMMAND | OP | TOPIC | FIELD | CODE | --gradients]";
   line.about =
-      "Describes a command, an operator, a topic, a field of a job (train.updates) or a message\n"
-      "by its code (E0306). If several things have the same name, prints all of them.\n"
+      "Describes a command, an operator, a topic, a field of a job (train.updates) or of a graph\n"
+      "(parameter.init), or a message by its code (E0306).\n"
       "\n"
       "topics:\n";
   for (const Topic& topic : topics()) line.about += fmt::format("  {:<10}  {}\n", topic.name, topic.summary);
@@ -95,7 +99,8 @@ ExitCode run_help(const Arguments& arguments) {
   const std::optional<po::variables_map> options = parse(line, arguments);
   if (!options) return ExitCode::kDone;
   const std::string name = option<std::string>(*options, "NAME"), path = option<std::string>(*options, "PATH");
-  if (!path.empty() && name != "job") throw UsageError(fmt::format("'{}' is too much: only `help job` takes a path", path));
+  if (!path.empty() && name != "job" && name != "graph")
+    throw UsageError(fmt::format("'{}' is too much: only `help job` and `help graph` take a path", path));
   if (options->count("gradients") != 0) {
     if (!name.empty()) throw UsageError(fmt::format("'{}' is too much: --gradients prints the rules of all operators", name));
     fmt::print("{}", gradient_rules());
@@ -112,7 +117,7 @@ ExitCode run_help(const Arguments& arguments) {
   const Command* command = find_command(name);
   const ir::OpSchema* op = ir::OpRegistry::instance().find(name);
   if (command == nullptr && op == nullptr && !is_topic(name)) {
-    if (!print_job_fields(name)) unknown_topic(name);
+    if (!print_fields(name)) unknown_topic(name);
     return ExitCode::kDone;
   }
   if (command != nullptr) command->run({"--help"});
@@ -123,7 +128,10 @@ ExitCode run_help(const Arguments& arguments) {
   }
   if (!is_topic(name)) return ExitCode::kDone;
   if (command != nullptr || op != nullptr) fmt::print("\n");
-  fmt::print("{}", name == "ops" ? op_list() : name == "job" ? job_fields(path) : topic_text(name));
+  fmt::print("{}", name == "ops"     ? op_list()
+                   : name == "job"   ? schema_fields(Schema::kJob, path)
+                   : name == "graph" ? schema_fields(Schema::kGraph, path)
+                                     : topic_text(name));
   return ExitCode::kDone;
 }
 

@@ -82,6 +82,7 @@ const std::vector<Topic>& topics() {
   static const std::vector<Topic> kTopics = [] {
     std::vector<Topic> all;
     for (const Sections& s : sections()) all.push_back({s.name, s.summary});
+    all.push_back({"graph", "every field of a graph; `help graph scan`: the fields of one block"});
     all.push_back({"job", "every field of a job; `help job train.optimizer`: the fields of one block"});
     all.push_back({"errors", "every message by code; `help E0306`: one message"});
     all.push_back({"ops", "all operators"});

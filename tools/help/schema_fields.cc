@@ -1,5 +1,5 @@
-// The fields of a job: their names and types come from the compiled schema, their meaning from the comments in
-// graphs/job.proto.
+// The fields of jobs and graphs: their names and types come from the compiled schemas, their meaning from the comments in
+// graphs/job.proto and graphs/graph.proto.
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
 
@@ -115,6 +115,10 @@ class FieldList {
     if (values != nullptr) say(comments_.of(values->full_name()));
     if (f.real_containing_oneof() != nullptr) say("[one of these]");
     if (f.is_repeated()) say("[may be repeated]");
+    if (type != nullptr && type == f.containing_type()) {  // a graph within a graph
+      line(depth, f.name() + " { … }", comment);
+      return;
+    }
     if (type != nullptr) {
       line(depth, f.name() + " {", comment);
       message(*type, depth + 1);
@@ -141,7 +145,7 @@ class FieldList {
 
   void line(std::size_t depth, const std::string& name, const std::string& comment) {
     std::string line = std::string(2 * depth, ' ') + name;
-    std::size_t columns = line.size() - (name.ends_with("\"…\"") ? 2 : 0);  // the ellipsis takes three bytes
+    std::size_t columns = line.size() - (name.find("…") != std::string::npos ? 2 : 0);  // the ellipsis takes three bytes
     for (std::size_t at = 0; at < comment.size();) {
       line += std::string(columns < kCommentColumn ? kCommentColumn - columns : 2, ' ');
       const std::size_t room = kTextColumns - std::max(kCommentColumn, columns + 2);
@@ -167,7 +171,8 @@ void for_each_field(const Descriptor& type, const std::string& path, const Visit
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     visit(field, path + field.name());
-    if (field.message_type() != nullptr) for_each_field(*field.message_type(), path + field.name() + ".", visit);
+    if (field.message_type() != nullptr && field.message_type() != &type)
+      for_each_field(*field.message_type(), path + field.name() + ".", visit);
   }
 }
 
@@ -176,11 +181,31 @@ bool is_same_word(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return plain(x) == plain(y); });
 }
 
+const Descriptor& root_of(Schema schema) {
+  if (schema == Schema::kJob) return *Job::descriptor();
+  // By name: the header of this schema declares a Node, as the compiler does.
+  static const Descriptor* const graph =
+      google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName("graphrun.Graph");
+  return *graph;
+}
+
+const Comments& comments_of(Schema schema) {
+  const auto read = [](const char* name) {
+    return Comments(read_file(frontend::installed_graphs() + "/" + name, kLargestSchema));
+  };
+  if (schema == Schema::kJob) {
+    static const Comments job = read("job.proto");
+    return job;
+  }
+  static const Comments graph = read("graph.proto");
+  return graph;
+}
+
 }  // namespace
 
-std::vector<JobField> job_fields_named(std::string_view name) {
-  std::vector<JobField> found;
-  for_each_field(*Job::descriptor(), "", [&](const FieldDescriptor& field, const std::string& path) {
+std::vector<SchemaField> fields_named(Schema schema, std::string_view name) {
+  std::vector<SchemaField> found;
+  for_each_field(root_of(schema), "", [&](const FieldDescriptor& field, const std::string& path) {
     bool is_meant = is_same_word(field.name(), name);
     for (int k = 0; field.enum_type() != nullptr && k < field.enum_type()->value_count(); ++k)
       is_meant |= is_same_word(field.enum_type()->value(k)->name(), name);
@@ -189,43 +214,38 @@ std::vector<JobField> job_fields_named(std::string_view name) {
   return found;
 }
 
-std::vector<std::string> job_field_names() {
+std::vector<std::string> field_names(Schema schema) {
   std::set<std::string> names;
-  for_each_field(*Job::descriptor(), "", [&](const FieldDescriptor& field, const std::string&) { names.insert(field.name()); });
+  for_each_field(root_of(schema), "", [&](const FieldDescriptor& field, const std::string&) { names.insert(field.name()); });
   return {names.begin(), names.end()};
 }
 
-bool is_part_of_job(const std::string& name) { return Job::descriptor()->FindFieldByName(name) != nullptr; }
+bool is_part_of(Schema schema, const std::string& name) { return root_of(schema).FindFieldByName(name) != nullptr; }
 
 std::string schema_comment(const std::string& full_name) {
-  const auto read = [](const char* name) {
-    return Comments(read_file(frontend::installed_graphs() + "/" + name, kLargestSchema));
-  };
-  static const Comments graph = read("graph.proto"), job = read("job.proto");
-  const std::string of_graph = graph.of(full_name);
-  return of_graph.empty() ? job.of(full_name) : of_graph;
+  const std::string of_graph = comments_of(Schema::kGraph).of(full_name);
+  return of_graph.empty() ? comments_of(Schema::kJob).of(full_name) : of_graph;
 }
 
-std::string job_fields(const std::string& path) {
-  const Descriptor* job = Job::descriptor();
-  const Comments comments(read_file(frontend::installed_graphs() + "/job.proto", kLargestSchema));
-  FieldList list(comments);
+std::string schema_fields(Schema schema, const std::string& path) {
+  const Descriptor& root = root_of(schema);
+  FieldList list(comments_of(schema));
   if (path.empty()) {
-    list.message(*job, 0);
+    list.message(root, 0);
     return list.text();
   }
   const FieldDescriptor* found = nullptr;
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
     const std::string name = path.substr(begin, end - begin);
-    const Descriptor* type = found == nullptr ? job : found->message_type();
+    const Descriptor* type = found == nullptr ? &root : found->message_type();
     if (type == nullptr) throw UsageError(fmt::format("'{}' is a value of its own: it has no fields", found->name()));
     found = type->FindFieldByName(name);
     if (found == nullptr) {
       std::vector<std::string> known;
       for (int i = 0; i < type->field_count(); ++i) known.push_back(type->field(i)->name());
       const std::string near = did_you_mean(name, known);
-      throw UsageError(fmt::format("a job has no field '{}'{}", path.substr(0, end),
+      throw UsageError(fmt::format("a {} has no field '{}'{}", schema == Schema::kJob ? "job" : "graph", path.substr(0, end),
                                    near.empty() ? fmt::format("; there are: {}", fmt::join(known, ", ")) : "; " + near));
     }
     begin = end + 1;

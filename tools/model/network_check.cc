@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 #include <set>
 
 #include "compiler/fetch.h"
@@ -42,7 +43,8 @@ ir::ValueId check_scalar(ir::Graph& graph, const LoadedJob& job, const char* fie
 // Determines which inputs of the network are needed, and checks their feeds.
 class Feeding {
  public:
-  Feeding(const FeedPlan& plan, Format format) : plan_(plan), stream_(format == Format::kStream) {}
+  explicit Feeding(const Network& network)
+      : plan_(*network.job.plan), vocabularies_(network.vocabularies), stream_(network.job.data.format == Format::kStream) {}
 
   // Marks the inputs that these values depend on.
   void need(ir::Graph graph, const std::vector<ir::ValueId>& values) {
@@ -58,17 +60,18 @@ class Feeding {
   void need_inputs(const ir::Graph& graph, const std::string& but = {}) {
     for (const ir::Input& input : graph.inputs) {
       const ir::Value& value = graph.value(input.value);
-      if (value.name != but) needed_.emplace(value.name, value.type);
+      if (value.name != but) needed_.emplace(value.name, Needed{value.type, input.below});
     }
   }
 
   void check(std::vector<Diagnostic>& found) const {
-    for (const auto& [name, type] : needed_) {
+    for (const auto& [name, input] : needed_) {
       const FeedPlan::Feed* const feed = plan_.feed(name);
       if (feed == nullptr) {
         found.push_back(not_fed(name, plan_));
       } else if (feed->sound) {
-        check_type(*feed, type, found);
+        check_type(*feed, input.type, found);
+        check_bound(*feed, input.below, found);
       }
     }
   }
@@ -117,6 +120,18 @@ class Feeding {
                         "`split` gives a field its sequence axes, x[0] and length(x) take one away");
   }
 
+  // An entry of the field that a batch happens to lack would only be found in a later one.
+  void check_bound(const FeedPlan::Feed& feed, const std::optional<Dim>& below, std::vector<Diagnostic>& found) const {
+    const auto vocabulary = vocabularies_.find(feed.field);
+    if (!below || !below->is_constant() || vocabulary == vocabularies_.end()) return;
+    const std::int64_t size = vocabulary->second.size(), bound = below->constant();
+    if (size <= bound) return;
+    Problems(found).add("E0626 feed-out-of-range", feed.at,
+                        fmt::format("input '{}' of the graph takes numbers below {}, and the vocabulary of '{}' has {} entries",
+                                    feed.name, bound, feed.field, size),
+                        fmt::format("vocabulary({}) in an arg of the job is that number", feed.field));
+  }
+
   // A shape may fix the sizes of an example's axes, which are checked when data is read, but not those of a batch or window.
   void check_sizes(const FeedPlan::Feed& feed, const ir::TensorType& type, std::vector<Diagnostic>& found) const {
     const auto refuse = [&](const Dim& size, const char* axis, const char* why) {
@@ -132,9 +147,15 @@ class Feeding {
     }
   }
 
+  struct Needed {
+    ir::TensorType type;
+    std::optional<Dim> below;
+  };
+
   const FeedPlan& plan_;
+  const Vocabularies& vocabularies_;
   const bool stream_;
-  std::map<std::string, ir::TensorType> needed_;
+  std::map<std::string, Needed> needed_;
 };
 
 void check_feeds(const Network& network, const ir::Graph& training, const ir::Graph& inference, Feeding feeding,
@@ -206,7 +227,7 @@ void check_network(const ir::Graph& training, const ir::Graph& inference, const 
   const LoadedJob& job = network.job;
   std::vector<Diagnostic> found;
   Problems problems(found);
-  Feeding feeding(*job.plan, job.data.format);
+  Feeding feeding(network);
   if (job.message.has_train()) {
     ir::Graph graph = training;
     const ir::ValueId minimize = check_scalar(graph, job, "minimize", true, found);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tests/tools/program_fixture.h"
+#include "tools/train/watcher.h"
 
 namespace graphrun {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-class Watch : public ProgramTest {
+class WatchedRun : public ProgramTest {
  protected:
   void SetUp() override {
     ProgramTest::SetUp();
@@ -56,7 +57,7 @@ class Watch : public ProgramTest {
 
 const std::vector<std::string> kAll = {"--set", "train.watch.match=*", "--set", "train.watch.every_steps=2"};
 
-TEST_F(Watch, ChangesNoBitOfTheRun) {
+TEST_F(WatchedRun, ChangesNoBitOfTheRun) {
   const std::vector<std::string> short_run = {"--set", "train.epochs=2"};
   ASSERT_EQ(train("segment", "plain", short_run).code, 0);
   std::vector<std::string> watched = short_run;
@@ -69,7 +70,7 @@ TEST_F(Watch, ChangesNoBitOfTheRun) {
   expect_norms("watched");
 }
 
-TEST_F(Watch, RecordsGatesStatesAndParameters) {
+TEST_F(WatchedRun, RecordsGatesStatesAndParameters) {
   ASSERT_EQ(
       train("segment", "model",
             {"--set", "train.epochs=1", "--set", "train.watch.match=read.forward.*", "--set", "train.watch.every_steps=5"})
@@ -98,7 +99,7 @@ TEST_F(Watch, RecordsGatesStatesAndParameters) {
 }
 
 // Plain descent changes a parameter by the rate times its gradient. The states of a stream are those of the run.
-TEST_F(Watch, ComparesUpdatesWithWeights) {
+TEST_F(WatchedRun, ComparesUpdatesWithWeights) {
   std::vector<std::string> words = kAll;
   words.insert(words.end(), {"--set", "train.epochs=1", "--set", "train.clip.global_norm=0"});
   const Ran ran = train("words", "model", words);
@@ -112,7 +113,7 @@ TEST_F(Watch, ComparesUpdatesWithWeights) {
   }
 }
 
-TEST_F(Watch, SumsTheBatchesOfAnUpdate) {
+TEST_F(WatchedRun, SumsTheBatchesOfAnUpdate) {
   std::vector<std::string> words = kAll;
   words.insert(words.end(), {"--set", "train.epochs=2", "--set", "train.accumulate=2", "--set", "train.per=1"});
   const Ran ran = train("segment", "model", words);
@@ -120,7 +121,7 @@ TEST_F(Watch, SumsTheBatchesOfAnUpdate) {
   expect_norms("model");
 }
 
-TEST_F(Watch, IsTheSameAfterAResumption) {
+TEST_F(WatchedRun, IsTheSameAfterAResumption) {
   std::vector<std::string> words = kAll;
   words.insert(words.end(), {"--set", "train.epochs=1"});
   ASSERT_EQ(train("words", "model", words).code, 0);
@@ -131,7 +132,30 @@ TEST_F(Watch, IsTheSameAfterAResumption) {
   EXPECT_EQ(lines("model", true), lines("whole", true));
 }
 
-TEST_F(Watch, AppearsInPlotsAndTensorBoard) {
+// Gates are not finite before the loss is: the run ends with the message of a run without a watch.
+TEST_F(WatchedRun, SeesARunDiverge) {
+  const std::vector<std::string> far = {"--set", "train.optimizer.adam.learning_rate=1e38", "--set", "train.epochs=2"};
+  const Ran plain = train("segment", "plain", far);
+  std::vector<std::string> words = far;
+  words.insert(words.end(), {"--set", "train.watch.match=*", "--set", "train.watch.every_steps=1"});
+  const Ran watched = train("segment", "watched", words);
+  EXPECT_EQ(plain.code, 6) << plain.err;
+  EXPECT_EQ(watched.code, 6) << watched.err;
+  EXPECT_THAT(watched.err, HasSubstr("E0670 diverged"));
+  EXPECT_EQ(lines("watched", false), lines("plain", false));
+}
+
+TEST(WatchedHistogram, HasNoPlaceForNan) {
+  const nlohmann::ordered_json found = histogram_json({std::nan(""), 0.52, 2}, 0, 1);
+  EXPECT_EQ(found["counts"][10], 1);
+  EXPECT_EQ(found["counts"][19], 1);  // beyond the range
+  int all = 0;
+  for (const auto& count : found["counts"]) all += count.get<int>();
+  EXPECT_EQ(all, 2);
+  EXPECT_TRUE(found["mean"].is_null());
+}
+
+TEST_F(WatchedRun, AppearsInPlotsAndTensorBoard) {
   std::vector<std::string> words = {
       "--set", "train.epochs=1", "--set", "train.watch.match=crf.T", "--set", "train.watch.every_steps=2", "--tensorboard"};
   ASSERT_EQ(train("segment", "model", words).code, 0);
@@ -140,7 +164,7 @@ TEST_F(Watch, AppearsInPlotsAndTensorBoard) {
   EXPECT_THAT(plot.out, HasSubstr(">update of crf.T</text>"));
 }
 
-TEST_F(Watch, Mistakes) {
+TEST_F(WatchedRun, Mistakes) {
   const Ran unused = train("segment", "model", {"--set", "train.epochs=1", "--set", "train.watch.match=decode.*"});
   EXPECT_EQ(unused.code, 0);
   EXPECT_THAT(unused.err, HasSubstr("E0422 unused-pattern"));

@@ -274,7 +274,7 @@ ExitCode run_replay(const Arguments& arguments) {
     std::vector<Diagnostic> warnings;
     if (!patterns.empty()) {
       watcher.emplace(prepared.stepper, patterns, prepared.target(), warnings);
-      watcher->before(prepared.stepper, batch, request.step - 1);
+      watcher->before(prepared.stepper, batch, request.step - 1, prepared.stepper.pending().batches);
     }
     if (!warnings.empty()) fmt::print(stderr, "{}\n", render(warnings, color_on_stderr()));
     batch_text = describe_batch(*prepared.network.job.plan, prepared.network.vocabularies, data.train(), batch, limits);

@@ -117,6 +117,11 @@ void SharedBatches::take_round(std::int64_t step, int signal) {
   const std::int64_t of_update = number_in_update(begin);
   const bool is_wanted = is_end(end);
 
+  const bool takes_part = first <= me && me <= last;
+  const std::optional<Batch> batch = takes_part ? source_.next() : std::nullopt;
+  GRAPHRUN_CHECK(!takes_part || (batch && batch->position.batch == begin + me - first), "a round's batch is another");
+  if (before_update_ && number_in_update(end) == 0) before_update_(me == last ? &*batch : nullptr, last, accumulate_ - 1);
+
   bring_slots();
   const bool ends_update = end == all || number_in_update(end) == 0;
   const bool is_summed = begin_sum({first, last, of_update == 0, ends_update, is_wanted});
@@ -125,9 +130,7 @@ void SharedBatches::take_round(std::int64_t step, int signal) {
   };
   RoundFigures own;
   own.signal = signal;
-  if (first <= me && me <= last) {
-    const std::optional<Batch> batch = source_.next();
-    GRAPHRUN_CHECK(batch && batch->position.batch == begin + me - first, "a round's batch is another");
+  if (batch) {
     const BatchFigures figures =
         stepper_.gradients(*batch, step, of_update + me - first, std::exchange(has_own_, by_process_), ready);
     own = {figures.loss, figures.per, batch->rows, batch->tokens, signal};
@@ -159,6 +162,12 @@ void SharedBatches::take_round(std::int64_t step, int signal) {
     counted_.push_back(std::move(counted));
   }
   at_.batch = end;
+}
+
+void SharedBatches::bring_sums() {
+  if (!sharded_) return;
+  sum_.hand_out(sum_.numbers());
+  for (const Tensor& place : places_) place.mark_written();
 }
 
 void SharedBatches::gather_states() {

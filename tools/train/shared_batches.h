@@ -27,6 +27,11 @@ class SharedBatches {
 
   // Makes next() continue with this batch. The stepper's pending batches are those before it.
   void begin(const BatchPosition& at);
+  // Makes next() call `act` before the last round of each update that has all of its batches, in every process and with the
+  // parameters before the update: with the batch that completes it, which is null except in process `owner`, and the batch's
+  // number in the update, from 0.
+  using BeforeUpdate = std::function<void(const Batch* last, int owner, std::int64_t number)>;
+  void before_updates(BeforeUpdate act) { before_update_ = std::move(act); }
   // A batch of any process, without feeds, and its figures.
   struct Counted {
     Batch batch;
@@ -36,6 +41,9 @@ class SharedBatches {
   // `cut` requires it, the stepper's slots contain the sums. `step`: the current update. `signal`: the signal that this process
   // received; 0 if none. Throws PeerEnd.
   std::optional<Counted> next(std::int64_t step, int signal);
+  // Makes the stepper's slots contain whole sums where each process has only those of its slices. All processes call it, after
+  // an update. Throws PeerEnd.
+  void bring_sums();
   // Makes the stepper of process 0 have the states of all parts of a stream. All processes call it. Throws PeerEnd.
   void gather_states();
   // What updates the slices of this process; null if each process updates all parameters.
@@ -79,6 +87,7 @@ class SharedBatches {
   // Whether the slots contain the sums up to the last batch; if sharded, whether each process has those of its slices.
   bool in_slots_ = true;
   bool has_own_ = false;  // BY_PROCESS: whether the slots contain gradients that this process contributes to the next sum
+  BeforeUpdate before_update_;
   int signal_ = 0;
   double waiting_ = 0, communicating_ = 0;
 };

@@ -128,10 +128,10 @@ void Stepper::watch(const Batch& batch, std::int64_t step, double learning_rate,
   plain.run(feeds_of(plain.program(), &batch, step, learning_rate, pending_.batches), run);
 }
 
-std::vector<Tensor> Stepper::run_beside(Executable& other, const Batch& batch, std::int64_t step) const {
-  RunOptions run = run_options(step, pending_.batches);
+std::vector<Tensor> Stepper::run_beside(Executable& other, const Batch& batch, std::int64_t step, std::int64_t number) const {
+  RunOptions run = run_options(step, number);
   run.profiler = nullptr;  // it is not part of training
-  return other.run(feeds_of(other.program(), &batch, step, 0, pending_.batches), run);
+  return other.run(feeds_of(other.program(), &batch, step, 0, number), run);
 }
 
 std::optional<StepOutcome> Stepper::add(const Batch& batch, std::int64_t step, double learning_rate) {

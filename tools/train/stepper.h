@@ -88,9 +88,9 @@ class Stepper {
   // of the graph as written. Call enter() first. Sets the number of threads to 1 permanently.
   void watch(const Batch& batch, std::int64_t step, double learning_rate, Watch& watch) const;
 
-  // Runs another program of the network with the feeds and random numbers that add() would use for this batch. Call enter()
-  // first. Returns its fetches.
-  std::vector<Tensor> run_beside(Executable& other, const Batch& batch, std::int64_t step) const;
+  // Runs another program of the network with the feeds and random numbers of this batch, which has this number in update
+  // `step`; both from 0. Call enter() first. Returns its fetches.
+  std::vector<Tensor> run_beside(Executable& other, const Batch& batch, std::int64_t step, std::int64_t number) const;
   // Whether an update uses several batches.
   bool sums_batches() const { return update_ != nullptr; }
   // Whether the next batch that is added completes an update.

@@ -124,10 +124,6 @@ void require_batches(const LoadedJob& job, const Communicator& together) {
   const bool is_stream = job.data.format == Format::kStream;
   const std::int64_t batches = is_stream ? job.data.parts : std::max(1, job.message.train().accumulate());
   const int processes = together.size();
-  if (job.message.train().has_watch()) {
-    throw UserError(ExitCode::kUsage, "E0537 watch-alone", "train.watch needs all batches of an update in one process",
-                    {fmt::format("help: train with one process, or without it: `graphrun replay` shows the same of any step")});
-  }
   if (batches >= processes) return;
   if (is_stream) {
     throw UserError(

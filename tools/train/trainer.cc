@@ -75,6 +75,16 @@ bool Trainer::agreed(bool own) {
   return together_->broadcast(own ? "1" : "") == "1";
 }
 
+void Trainer::watch(Watcher* watcher) {
+  watcher_ = watcher;
+  if (!batches_) return;
+  batches_->before_updates([this](const Batch* last, int owner, std::int64_t number) {
+    if (!watches_update()) return;
+    const WorkMeter::Pause pause(meter_);
+    watcher_->before(*together_, owner, stepper_, last, state_.step, number);
+  });
+}
+
 void Trainer::write(const nlohmann::ordered_json& line) {
   if (metrics_) metrics_->write(line);
 }
@@ -182,17 +192,17 @@ bool Trainer::run_batches() {
 void Trainer::one_batch(const Batch& batch) {
   const double used = rate();
   steps_since_.rates.push_back(used);
-  const bool watched = watcher_ != nullptr && (state_.step + 1) % recipe_.watch.every_steps == 0 && stepper_.completes_update();
+  const bool watched = watches_update() && stepper_.completes_update();
   if (last_batch_ && state_.step + 1 == recipe_.end.updates && (stepper_.completes_update() || batch.last)) {
     settle(0);
     stepper_.enter(batch);
     last_batch_(batch, used);
   }
-  if (watched) {
+  if (watched && !batches_) {
     const WorkMeter::Pause pause(meter_);
     settle(0);
     stepper_.enter(batch);
-    watcher_->before(stepper_, batch, state_.step);
+    watcher_->before(stepper_, batch, state_.step, stepper_.pending().batches);
   }
   std::optional<StepOutcome> outcome =
       batches_ ? stepper_.count(figures_, state_.step, used) : stepper_.add(batch, state_.step, used);
@@ -205,9 +215,12 @@ void Trainer::one_batch(const Batch& batch) {
   }
   if (watched) {
     const WorkMeter::Pause pause(meter_);
-    write({{"step", state_.step},
-           {"epoch", batch.position.epoch},
-           {"watch", watcher_->after(stepper_, last_result_.gradient_norm)}});
+    if (batches_) batches_->bring_sums();
+    if (metrics_) {
+      write({{"step", state_.step},
+             {"epoch", batch.position.epoch},
+             {"watch", watcher_->after(stepper_, last_result_.gradient_norm)}});
+    }
   }
   show(batch);
 }

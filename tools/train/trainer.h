@@ -59,7 +59,7 @@ class Trainer {
   // Also writes metrics to TensorBoard event files in the model's folder.
   void write_events() { events_ = true; }
   // Records what it watches, as the recipe says. It must outlive the trainer.
-  void watch(Watcher* watcher) { watcher_ = watcher; }
+  void watch(Watcher* watcher);
   // Ends run() right after the last update, without what a run does at its end. `last` is called with the batch that completes
   // that update, and its learning rate, before the update.
   void repeat(std::function<void(const Batch&, double)> last) { last_batch_ = std::move(last); }
@@ -97,6 +97,8 @@ class Trainer {
   bool validation_is_due() const;
   bool validates_within_epoch(std::int64_t done) const;
   void one_batch(const Batch& batch);
+  // Whether what is watched is recorded of the current update, if it has all of its batches.
+  bool watches_update() const { return watcher_ != nullptr && (state_.step + 1) % recipe_.watch.every_steps == 0; }
   // An update in progress: on a device, the next one may begin before its loss is read.
   struct Begun {
     StepOutcome outcome;

@@ -75,16 +75,17 @@ nlohmann::ordered_json histogram_json(const std::vector<double>& values, double 
   std::vector<std::int64_t> counts(kBins);
   double sum = 0, squares = 0;
   for (const double x : values) {
+    sum += x, squares += x * x;
+    if (std::isnan(x)) continue;
     const double at = to > from ? (x - from) / (to - from) * static_cast<double>(kBins) : 0;
     ++counts[static_cast<std::size_t>(std::clamp(at, 0.0, static_cast<double>(kBins - 1)))];
-    sum += x, squares += x * x;
   }
   const double n = std::max<double>(1, static_cast<double>(values.size())), mean = sum / n;
   return {{"from", from},
           {"to", to},
           {"counts", counts},
-          {"mean", mean},
-          {"deviation", std::sqrt(std::max(0.0, squares / n - mean * mean))}};
+          {"mean", number_json(mean)},
+          {"deviation", number_json(std::sqrt(std::max(0.0, squares / n - mean * mean)))}};
 }
 
 Watcher::Watcher(const Stepper& stepper, const std::vector<NamePattern>& patterns, Target target,
@@ -176,7 +177,28 @@ Watcher::Watcher(const Stepper& stepper, const std::vector<NamePattern>& pattern
   executable_ = std::make_unique<Executable>(compile(graph, options), variables_, target);
 }
 
-void Watcher::before(const Stepper& stepper, const Batch& batch, std::int64_t step) {
+void Watcher::keep_weights(const Stepper& stepper) {
+  weights_.clear();
+  for (const std::string& name : parameters_) weights_.push_back(stepper.variables().at(name).clone());
+}
+
+void Watcher::before(Communicator& together, int owner, Stepper& stepper, const Batch* batch, std::int64_t step,
+                     std::int64_t number) {
+  std::string figures;
+  if (batch != nullptr) {
+    stepper.enter(*batch);
+    before(stepper, *batch, step, number);
+    figures = json_text(nlohmann::ordered_json{{"gates", gate_figures_}, {"states", state_figures_}});
+  }
+  const std::vector<std::string> all = together.collect(figures);
+  if (together.rank() != 0 || batch != nullptr) return;
+  const nlohmann::ordered_json theirs = parse_ordered_json_or_discard(all[static_cast<std::size_t>(owner)]);
+  gate_figures_ = theirs.at("gates");
+  state_figures_ = theirs.at("states");
+  keep_weights(stepper);
+}
+
+void Watcher::before(const Stepper& stepper, const Batch& batch, std::int64_t step, std::int64_t number) {
   for (const VariableSpec& variable : executable_->program().variables) {
     if (stepper.variables().has(variable.name)) {
       variables_->set(variable.name, stepper.variables().at(variable.name).clone());
@@ -184,15 +206,13 @@ void Watcher::before(const Stepper& stepper, const Batch& batch, std::int64_t st
       variables_->erase(variable.name);
     }
   }
-  std::vector<Tensor> fetched = stepper.run_beside(*executable_, batch, step);
+  std::vector<Tensor> fetched = stepper.run_beside(*executable_, batch, step, number);
   per_ = has_per_ ? fetched.back().at(0) : 1;
   const auto take = [&](std::size_t i) { return std::move(fetched[i]); };
-  gradients_.clear(), weights_.clear(), state_gradients_.clear(), gate_steps_.clear();
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    gradients_.push_back(take(i));
-    weights_.push_back(stepper.variables().at(parameters_[i]).clone());
-  }
-  gate_figures_ = nlohmann::ordered_json::object();
+  gradients_.clear(), gate_steps_.clear();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) gradients_.push_back(take(i));
+  keep_weights(stepper);
+  gate_figures_ = state_figures_ = nlohmann::ordered_json::object();
   const std::size_t first_gate = parameters_.size(), first_state = first_gate + gates_.size(),
                     first_value = first_state + states_.size();
   for (std::size_t i = 0; i < gates_.size(); ++i) {
@@ -208,7 +228,11 @@ void Watcher::before(const Stepper& stepper, const Batch& batch, std::int64_t st
     }
     gate_steps_.emplace_back(gates_[i].name, std::move(means));
   }
-  for (std::size_t i = 0; i < states_.size(); ++i) state_gradients_.push_back({states_[i], take(first_state + i)});
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    nlohmann::ordered_json norms = nlohmann::ordered_json::array();
+    for (const double x : norms_by_step(fetched[first_state + i])) norms.push_back(number_json(x / per_));
+    state_figures_[states_[i]] = {{"gradient", norms}};
+  }
 }
 
 nlohmann::ordered_json Watcher::after(const Stepper& stepper, double norm) const {
@@ -222,7 +246,7 @@ nlohmann::ordered_json Watcher::after(const Stepper& stepper, double norm) const
     }
     factor = squares > 0 ? norm / std::sqrt(squares) : 0;
   }
-  nlohmann::ordered_json parameters = nlohmann::ordered_json::object(), states = nlohmann::ordered_json::object();
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const std::string& name = parameters_[i];
     const Tensor gradient = summed ? stepper.variables().at(name + kGradientSlot) : gradients_[i];
@@ -239,12 +263,7 @@ nlohmann::ordered_json Watcher::after(const Stepper& stepper, double norm) const
             {"update", weight > 0 ? number_json(std::sqrt(change) / weight) : nlohmann::ordered_json()}};
     json.update(histogram_json(divided, -largest, largest));
   }
-  for (const StateGradient& state : state_gradients_) {
-    nlohmann::ordered_json norms = nlohmann::ordered_json::array();
-    for (const double x : norms_by_step(state.gradient)) norms.push_back(number_json(x / per_));
-    states[state.name] = {{"gradient", norms}};
-  }
-  return {{"parameters", parameters}, {"gates", gate_figures_}, {"states", states}};
+  return {{"parameters", parameters}, {"gates", gate_figures_}, {"states", state_figures_}};
 }
 
 }  // namespace graphrun

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/communicator/communicator.h"
 #include "runtime/execute/executable.h"
 #include "tools/data/batch.h"
 #include "tools/train/recipe.h"
@@ -23,9 +24,14 @@ class Watcher {
   // Compiles the network with the gradients of what is watched. Patterns that match nothing add to `warnings` (E0422).
   Watcher(const Stepper& stepper, const std::vector<NamePattern>& patterns, Target target, std::vector<Diagnostic>& warnings);
 
-  // Computes the figures of the batch that completes update `step` (from 0), before the update.
-  void before(const Stepper& stepper, const Batch& batch, std::int64_t step);
-  // The figures, after the update; `norm` is that of its gradient. An object with
+  // Computes the figures of the batch that completes update `step` (from 0), before the update. `number`: that of the batch in
+  // the update, from 0. Call Stepper::enter() first.
+  void before(const Stepper& stepper, const Batch& batch, std::int64_t step, std::int64_t number);
+  // The same for processes that share the batches of an update; all of them call it. The batch is that of process `owner`; it
+  // is null in the others. Then the watcher of process 0 has the figures. Throws PeerEnd.
+  void before(Communicator& together, int owner, Stepper& stepper, const Batch* batch, std::int64_t step, std::int64_t number);
+  // The figures, after the update; `norm` is that of its gradient. If an update has several batches, the stepper's slots must
+  // contain the sums of their gradients. An object with
   //  - "parameters", by name: "gradient" (its norm, divided as for the update), "weight" (the parameter's norm before the
   //    update), "update" (the norm of its change divided by "weight"), and a histogram of the gradient;
   //  - "gates", by name: "low" and "high", the shares of elements within 0.01 of the lower and the upper limit, and a
@@ -34,16 +40,12 @@ class Watcher {
   // A histogram is "from", "to", "counts" of equal parts of that range, "mean" and "deviation".
   nlohmann::ordered_json after(const Stepper& stepper, double norm) const;
 
-  // The gradients of the batch's states, as the objective gives them.
-  struct StateGradient {
-    std::string name;
-    Tensor gradient;  // [steps, …]
-  };
-  const std::vector<StateGradient>& states() const { return state_gradients_; }
   // The means of the gates of that batch by step, over the rows that count; NaN where none does.
   const std::vector<std::pair<std::string, std::vector<double>>>& gates_by_step() const { return gate_steps_; }
 
  private:
+  void keep_weights(const Stepper& stepper);
+
   struct Gate {
     std::string name;
     bool is_tanh = false;
@@ -57,13 +59,12 @@ class Watcher {
   std::unique_ptr<Executable> executable_;
   // Of the last batch.
   std::vector<Tensor> gradients_, weights_;  // by parameter
-  std::vector<StateGradient> state_gradients_;
-  nlohmann::ordered_json gate_figures_;
+  nlohmann::ordered_json gate_figures_, state_figures_;
   std::vector<std::pair<std::string, std::vector<double>>> gate_steps_;
   double per_ = 1;
 };
 
-// Twenty equal parts of a range.
+// Twenty equal parts of a range. NaN is in none of them.
 nlohmann::ordered_json histogram_json(const std::vector<double>& values, double from, double to);
 
 }  // namespace graphrun

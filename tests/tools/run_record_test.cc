@@ -1,6 +1,7 @@
 // The record of a run: how it was started, what it is made of, and checkpoints that belong to it.
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -41,6 +42,7 @@ TEST_F(RunRecord, EachStartIsWrittenDown) {
                           "--threads", "1"));
   EXPECT_EQ(starts[0]["step"], 0);
   EXPECT_EQ(starts[1]["step"], 5);
+  EXPECT_EQ(starts[0]["processes"], 1);
   EXPECT_EQ(starts[0]["threads"], 1);
   EXPECT_EQ(starts[0]["device"], "cpu");
   EXPECT_EQ(starts[0]["folder"], std::filesystem::canonical(root_).string());
@@ -67,6 +69,26 @@ TEST_F(RunRecord, TellsWhetherARunBeganOnTheCpu) {
   }
   write("model/starts.jsonl", "{\"device\": \"cuda\"}\n{\"device\": \"cpu\"}\n");
   EXPECT_FALSE(began_on_cpu(path("model")));
+}
+
+// Of updates that were made twice, the newer start has them.
+TEST_F(RunRecord, TellsHowManyProcessesMadeAnUpdate) {
+  ASSERT_EQ(train("model").code, 0);
+  const auto made = [&] {
+    std::string text;
+    for (const MadeUpdates& of : made_updates(path("model"))) {
+      const bool is_newest = of.last == std::numeric_limits<std::int64_t>::max();
+      text += std::to_string(of.first) + "-" + (is_newest ? "" : std::to_string(of.last)) + ":" + std::to_string(of.processes) +
+              " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(made(), "1-:1 ");
+  write("model/starts.jsonl",
+        "{\"step\": 0, \"processes\": 2}\n{\"step\": 30, \"processes\": 4}\n{\"step\": 20}\nnone\n[]\n"
+        "{\"step\": 40, \"processes\": \"3\"}\n{\"step\": 40, \"processes\": 3}\n{cut");
+  EXPECT_EQ(made(), "1-20:2 21-40:1 41-:3 ");
+  EXPECT_TRUE(made_updates(path("none")).empty());
 }
 
 TEST_F(RunRecord, TheExpandedGraphIsKept) {

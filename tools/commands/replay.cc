@@ -15,6 +15,7 @@
 #include "tools/run/start_record.h"
 #include "tools/runs/repeat.h"
 #include "tools/train/objective.h"
+#include "tools/train/state.h"
 #include "tools/train/watcher.h"
 
 namespace graphrun {
@@ -71,6 +72,28 @@ std::vector<std::string> different_tensors(const std::string& folder, const Step
     }
   }
   return different;
+}
+
+// Why a checkpoint need not have the tensors that its last update left; empty if it has them.
+std::string changed_since(const std::string& folder, const Recipe& recipe, const std::string& metrics, std::int64_t step) {
+  const TrainState state = parse_state(CheckpointReader(folder).text("state.json"), folder + "/state.json");
+  if (state.pending.batches > 0) {
+    return fmt::format("that of update {} was saved after {} of the next update", step,
+                       counted(state.pending.batches, "batch", "es"));
+  }
+  if (!recipe.schedule.restart) return "";
+  // The model was kept at the first of the validations with the best value.
+  bool validated = false;
+  std::int64_t best_step = -1;
+  for (const std::string& text : replayed_lines(metrics)) {
+    const auto valid = parse_results(text, "valid");
+    if (!valid) continue;
+    const std::int64_t at = parse_json(text).value("step", std::int64_t{-1});
+    validated = validated || at == step;
+    if (best_step < 0 && state.best && result_of(*valid, recipe.keep) == *state.best) best_step = at;
+  }
+  if (!validated || best_step == step) return "";
+  return fmt::format("after update {}, the schedule may have gone back to the best parameters", step);
 }
 
 struct Receipt {
@@ -146,6 +169,11 @@ ExitCode run_verify(const Arguments& arguments) {
     const std::string checkpoint = checkpoint_folder(layout.root, request.step);
     if (!is_there(checkpoint)) {
       receipt.add("tensors", fmt::format("not compared: no checkpoint of update {} is kept", request.step));
+      return;
+    }
+    const std::string why = changed_since(checkpoint, repeated.prepared->recipe, read_if_there(layout.metrics()), request.step);
+    if (!why.empty()) {
+      receipt.add("tensors", "not compared: " + why);
       return;
     }
     std::int64_t compared = 0;

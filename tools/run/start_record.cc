@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "runtime/base/file.h"
 #include "runtime/threads/threads.h"
@@ -33,26 +36,40 @@ std::string working_folder() {
 
 }  // namespace
 
-void record_start(const ModelLayout& layout, const std::vector<std::string>& command, std::int64_t step, bool on_cpu) {
+void record_start(const ModelLayout& layout, const std::vector<std::string>& command, std::int64_t step, bool on_cpu,
+                  int processes) {
   const std::string path = layout.starts();
   std::string text = is_there(path) ? read_file(path, kLargestRecord) : "";
   text.resize(text.rfind('\n') + 1);  // 0 if there is no line
   const Build& build = this_build();
-  const nlohmann::ordered_json line = {{"time", time_text()},
-                                       {"command", command},
-                                       {"folder", working_folder()},
-                                       {"step", step},
-                                       {"version", build.version},
-                                       {"compiler", build.compiler},
-                                       {"flags", build.flags},
-                                       {"program", build.program_id},
-                                       {"library", build.library_id},
-                                       {"threads", threads()},
-                                       {"device", on_cpu ? "cpu" : "cuda"},
-                                       {"processor", processor()},
-                                       {"machine", machine_name()},
+  const nlohmann::ordered_json line = {{"time", time_text()},         {"command", command},
+                                       {"folder", working_folder()},  {"step", step},
+                                       {"version", build.version},    {"compiler", build.compiler},
+                                       {"flags", build.flags},        {"program", build.program_id},
+                                       {"library", build.library_id}, {"processes", processes},
+                                       {"threads", threads()},        {"device", on_cpu ? "cpu" : "cuda"},
+                                       {"processor", processor()},    {"machine", machine_name()},
                                        {"process", getpid()}};
   write_file(path, text + json_text_of_bytes(line) + "\n");
+}
+
+std::vector<MadeUpdates> made_updates(const std::string& folder) {
+  const std::string path = ModelLayout{folder}.starts();
+  std::vector<MadeUpdates> all;
+  if (!is_there(path)) return all;
+  std::istringstream lines(read_file(path, kLargestRecord));
+  const auto number = [](const nlohmann::json& line, const char* key, std::int64_t otherwise) {
+    return line.contains(key) && line[key].is_number_integer() ? line[key].get<std::int64_t>() : otherwise;
+  };
+  for (std::string text; std::getline(lines, text);) {
+    const nlohmann::json line = parse_json_or_discard(text);
+    if (!line.is_object()) continue;
+    const std::int64_t done = number(line, "step", 0);
+    for (MadeUpdates& before : all) before.last = std::min(before.last, done);  // a kill may have lost some
+    all.push_back({done + 1, std::numeric_limits<std::int64_t>::max(), number(line, "processes", 1)});
+  }
+  all.erase(std::remove_if(all.begin(), all.end(), [](const MadeUpdates& made) { return made.last < made.first; }), all.end());
+  return all;
 }
 
 bool began_on_cpu(const std::string& folder) {

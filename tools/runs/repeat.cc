@@ -16,6 +16,7 @@
 #include "tools/run/run_folder.h"
 #include "tools/run/same_run.h"
 #include "tools/run/signals.h"
+#include "tools/run/start_record.h"
 #include "tools/train/begin.h"
 #include "tools/train/state.h"
 #include "tools/train/trainer.h"
@@ -90,6 +91,24 @@ Network network_of_run(const ModelLayout& layout, const RepeatRequest& request, 
   return network;
 }
 
+// With train.sum: BY_PROCESS, last bits depend on the number of processes, unless each of them has one batch of an update.
+void require_sums_in_order(const ModelLayout& layout, const Recipe& recipe, std::int64_t from, std::int64_t step) {
+  if (!recipe.sums_by_process) return;
+  for (const MadeUpdates& made : made_updates(layout.root)) {
+    const std::int64_t first = std::max(made.first, from + 1), last = std::min(made.last, step);
+    if (first > last || made.processes == 1 || made.processes >= recipe.accumulate) continue;
+    throw UserError(
+        ExitCode::kUsage, "E0528 sums-by-process",
+        fmt::format(
+            "{} processes made updates {} to {} of the run in '{}', and each first added the gradients of its own batches "
+            "(train.sum: BY_PROCESS)",
+            made.processes, first, last, layout.root),
+        {"note: one process would add the same gradients in another order, with other last bits",
+         "help: only updates that one process made can be repeated, or as many processes as an update has batches; a run with "
+         "train.sum: IN_ORDER can be repeated whatever their number"});
+  }
+}
+
 }  // namespace
 
 std::int64_t recorded_updates(const std::string& metrics) {
@@ -113,6 +132,7 @@ ExitCode repeat_run(const RepeatRequest& request, const RepeatVisits& visits) {
   NetworkGraphs graphs = load_graphs(network, warnings);
   Prepared prepared(std::move(network), std::move(graphs), *request.device, warnings);
   const Recipe& recipe = prepared.recipe;
+  require_sums_in_order(layout, recipe, checkpoint ? checkpoint->second : 0, request.step);
   Stepper& stepper = prepared.stepper;
   const BeginNotes notes = checkpoint ? BeginNotes() : begin_parameters(recipe, prepared.network, stepper, warnings);
   TrainingData data(prepared.network, recipe, stepper.feeds(), read_sets(prepared.network, std::nullopt));

@@ -41,7 +41,8 @@ struct RepeatVisits {
 
 // Repeats updates with the same bits, and validations where the learning rate depends on them. Writes to a temporary folder
 // only, which is removed. Returns kDone, or 128 + N after signal N. Throws UserError: (kUsage) E0521 if the folder has no run,
-// E0524 if the data has changed, E0527 if the run has fewer updates; what training throws.
+// E0524 if the data has changed, E0527 if the run has fewer updates, E0528 if several processes added gradients in an order
+// that one process does not have; what training throws.
 ExitCode repeat_run(const RepeatRequest& request, const RepeatVisits& visits);
 
 // The number of updates that a run's metrics record.

@@ -265,7 +265,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
       write_model(layout, network.job, prepared.graphs.sources, network.vocabularies, digests,
                   ir::print(prepared.graphs.training, {false}));
     }
-    record_start(layout, request.command, trainer.step(), prepared.device.is_cpu());
+    record_start(layout, request.command, trainer.step(), prepared.device.is_cpu(), together == nullptr ? 1 : together->size());
     display.keep_log(layout.log());
   });
   ExitCode ended = ExitCode::kDone;

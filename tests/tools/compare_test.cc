@@ -1,9 +1,13 @@
 // graphrun compare: variants of jobs with several seeds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <map>
+#include <regex>
 
 #include "tests/tools/program_fixture.h"
 #include "tools/runs/compare.h"
@@ -11,6 +15,7 @@
 namespace graphrun {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
@@ -37,15 +42,35 @@ class CompareCommand : public ProgramTest {
     ProgramTest::SetUp();
     write_segmenter();
   }
-  Ran compare(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> words = {"compare",   "graphs/jobs/segment.pbtxt",
-                                      "--seeds",   "1,2",
-                                      "--out",     "out",
-                                      "--vary",    "cell=cells/atr.pbtxt,cells/gru.pbtxt",
-                                      "--samples", "50",
-                                      "--set",     "train.epochs=2"};
-    words.insert(words.end(), more.begin(), more.end());
-    return graphrun(words);
+  // `fault`: see ProgramTest::graphrun_under.
+  Ran compare(const std::string& out = "out", const std::string& fault = "") const {
+    return graphrun_under(
+        fault, {"compare", "graphs/jobs/segment.pbtxt", "--seeds", "1,2", "--out", out, "--vary",
+                "cell=cells/atr.pbtxt,cells/gru.pbtxt", "--samples", "50", "--set", "train.epochs=2", "--threads", "1"});
+  }
+  // What a run has computed, without clocks: by file.
+  std::map<std::string, std::string> left_in(const std::string& run) const {
+    std::map<std::string, std::string> files;
+    if (!exists(run)) return files;
+    for (const auto& entry : fs::recursive_directory_iterator(root_ / run)) {
+      const std::string name = fs::relative(entry.path(), root_ / run).string(), file = entry.path().filename().string();
+      if (!entry.is_regular_file() || file == "starts.jsonl" || file == "speed.jsonl" || file == "train.log" ||
+          file == "run.lock")
+        continue;
+      files[name] = read(run + "/" + name);
+    }
+    return files;
+  }
+  // Whether a run's newest checkpoint is its last.
+  bool is_finished(const std::string& run) const {
+    std::string newest;
+    if (exists(run + "/checkpoints")) {
+      for (const auto& entry : fs::directory_iterator(root_ / run / "checkpoints"))
+        newest = std::max(newest, entry.path().string());
+    }
+    const fs::path state = fs::path(newest) / "state.json";
+    return !newest.empty() && fs::exists(state) &&
+           nlohmann::json::parse(read(fs::relative(state, root_).string()))["finished"] == true;
   }
 };
 
@@ -71,13 +96,13 @@ TEST_F(CompareCommand, ARowForEachVariant) {
   EXPECT_THAT(read("out/compare.html"), HasSubstr("<td>gru</td>"));
 }
 
-// What is finished stays, what is not continues, and the table is the same.
-TEST_F(CompareCommand, ContinuesAfterAKill) {
+// What is finished stays, and the table is the same.
+TEST_F(CompareCommand, TrainsWhatIsMissing) {
   const Ran whole = compare();
   ASSERT_EQ(whole.code, 0) << whole.err;
   const std::string starts = read("out/segment/atr/seed-1/starts.jsonl"), json = read("out/compare.json");
-  std::filesystem::remove_all(root_ / "out/segment/gru/seed-2");
-  std::filesystem::remove(root_ / "out/compare.json");
+  fs::remove_all(root_ / "out/segment/gru/seed-2");
+  fs::remove(root_ / "out/compare.json");
   const Ran again = compare();
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(read("out/segment/atr/seed-1/starts.jsonl"), starts);
@@ -86,6 +111,53 @@ TEST_F(CompareCommand, ContinuesAfterAKill) {
     EXPECT_EQ(before["cells"][c]["scores"], after["cells"][c]["scores"]);
     EXPECT_EQ(before["cells"][c]["p_value"], after["cells"][c]["p_value"]);
   }
+}
+
+// Within a save of each run, between runs, and while the tables are written. A complete run is not started again; the others
+// continue where they were.
+TEST_F(CompareCommand, ContinuesAfterKills) {
+  const Ran whole = compare("whole");
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  const std::vector<std::string> runs = {"atr/seed-1", "atr/seed-2", "gru/seed-1", "gru/seed-2"};
+  std::map<std::string, std::string> starts;  // of complete runs
+  const auto note = [&] {
+    for (const std::string& run : runs) {
+      if (is_finished("parts/segment/" + run)) starts.emplace(run, read("parts/segment/" + run + "/starts.jsonl"));
+    }
+  };
+  const auto expect_untouched = [&] {
+    for (const auto& [run, text] : starts) EXPECT_EQ(read("parts/segment/" + run + "/starts.jsonl"), text) << run;
+  };
+  for (const char* fault :
+       {"kill:atr/seed-1/checkpoints/:9", "kill:atr/seed-1/metrics.jsonl:2", "kill:atr/seed-2/manifest.json:1",
+        "kill:atr/seed-2/best/:4", "kill:atr/seed-2/checkpoints/:30", "kill:gru/seed-1:1", "kill:gru/seed-1/speed.jsonl:2",
+        "kill:gru/seed-2/checkpoints/:12+1500", "kill:compare.txt:1", "kill:compare.tex:1", "kill:compare.json:2"}) {
+    SCOPED_TRACE(fault);
+    const Ran ran = compare("parts", fault);
+    ASSERT_EQ(ran.code, 128 + SIGKILL) << ran.err;
+    EXPECT_EQ(ran.out, "");
+    expect_untouched();
+    note();
+  }
+  EXPECT_EQ(starts.size(), 4U);
+  const Ran last = compare("parts");
+  ASSERT_EQ(last.code, 0) << last.err;
+  expect_untouched();
+  for (const std::string& run : runs) EXPECT_EQ(left_in("parts/segment/" + run), left_in("whole/segment/" + run)) << run;
+  // The tables differ in the speed only.
+  const auto without_speed = [](const std::string& text) { return std::regex_replace(text, std::regex(" +[0-9]+\n"), "\n"); };
+  EXPECT_EQ(without_speed(last.out), without_speed(whole.out));
+  EXPECT_THAT(last.out, testing::Not(testing::StrEq(without_speed(last.out))));
+  const auto table = [&](const std::string& out) {
+    auto json = nlohmann::json::parse(read(out + "/compare.json"));
+    for (auto& cell : json["cells"]) {
+      EXPECT_GT(cell["tokens_per_second"], 0);
+      cell.erase("tokens_per_second");
+    }
+    return json;
+  };
+  EXPECT_EQ(table("parts"), table("whole"));
+  EXPECT_EQ(without_speed(read("parts/compare.txt")), without_speed(read("whole/compare.txt")));
 }
 
 TEST_F(CompareCommand, Mistakes) {

@@ -543,6 +543,11 @@ std::map<std::string, std::string>& unsaved_sources() {
   return texts;
 }
 
+std::set<std::string>*& asked_sources() {
+  static std::set<std::string>* asked = nullptr;
+  return asked;
+}
+
 // The unsaved text of that path; null if there is none.
 const std::string* unsaved_source(const std::string& path) {
   if (unsaved_sources().empty()) return nullptr;
@@ -555,9 +560,17 @@ const std::string* unsaved_source(const std::string& path) {
 
 void set_unsaved_sources(std::map<std::string, std::string> texts) { unsaved_sources() = std::move(texts); }
 
-bool is_source_there(const std::string& path) { return unsaved_source(path) != nullptr || is_file_there(path); }
+AskedSources::AskedSources() { asked_sources() = &paths_; }
+
+AskedSources::~AskedSources() { asked_sources() = nullptr; }
+
+bool is_source_there(const std::string& path) {
+  if (asked_sources() != nullptr) asked_sources()->insert(path);
+  return unsaved_source(path) != nullptr || is_file_there(path);
+}
 
 std::string read_source(const std::string& path) {
+  if (asked_sources() != nullptr) asked_sources()->insert(path);
   if (const std::string* text = unsaved_source(path)) return *text;
   const auto fail = [&](const std::string& why) {
     std::vector<std::string> notes;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,20 @@ void set_unsaved_sources(std::map<std::string, std::string> texts);
 
 // Whether there is a file with that path, or an unsaved text. Throws like is_file_there.
 bool is_source_there(const std::string& path);
+
+// During its lifetime, the paths that read_source and is_source_there are asked for, whether there is a file or not. For a
+// server that keeps what it has computed from files. Only one at a time, and not while another thread reads sources.
+class AskedSources {
+ public:
+  AskedSources();
+  ~AskedSources();
+  AskedSources(const AskedSources&) = delete;
+  AskedSources& operator=(const AskedSources&) = delete;
+  const std::set<std::string>& paths() const { return paths_; }
+
+ private:
+  std::set<std::string> paths_;
+};
 
 // The message type that a file declares in a "# proto-message: graphrun.Job" line: "graphrun.Job"; else "".
 std::string declared_message(std::string_view text);

@@ -115,7 +115,66 @@ TEST_F(Editors, EmacsShowsMistakes) {
   EXPECT_THAT(ran.out, AllOf(HasSubstr("graphrun-mode\n"), HasSubstr("3 "), HasSubstr("did you mean 'tanh'?"))) << ran.err;
 }
 
-// The extension is not run here; its files are JSON and name each other.
+// The extension starts the server through stand-ins for VS Code and its client library, and stops it.
+TEST_F(Editors, VisualStudioCodeStartsTheServer) {
+  if (!is_installed("node")) GTEST_SKIP() << "Node.js is not installed";
+  write("node_modules/vscode/index.js",
+        "exports.workspace = { getConfiguration: (section) => ({ get: (key, other) => section "
+        "=== 'graphrun' && key === 'command' ? process.env.GRAPHRUN : other }) };\n");
+  write("node_modules/vscode-languageclient/node.js", R"script(
+const { spawn } = require('child_process');
+exports.LanguageClient = class {
+  constructor(id, name, server, options) {
+    Object.assign(this, { server, options });
+  }
+  send(message) {
+    const text = JSON.stringify({ jsonrpc: '2.0', ...message });
+    this.process.stdin.write(`Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+  }
+  start() {
+    this.process = spawn(this.server.command, this.server.args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.send({ id: 1, method: 'initialize', params: { capabilities: {} } });
+    return new Promise((done) => this.process.stdout.on('data', (bytes) => {
+      console.log(JSON.stringify(this.options), String(bytes).includes('"hoverProvider":true'));
+      done();
+    }));
+  }
+  stop() {
+    this.process.stdout.removeAllListeners('data');
+    this.send({ id: 2, method: 'shutdown' });
+    this.send({ method: 'exit' });
+    return new Promise((done) => this.process.on('exit', (code) => done(console.log('ended with', code))));
+  }
+};
+)script");
+  write("run.js", "const extension = require('" + settings("vscode/extension.js") +
+                      "');\nextension.activate({ subscriptions: [] }).then(() => extension.deactivate());\n");
+  const Ran ran = edit({"env", "NODE_PATH=" + path("node_modules"), "GRAPHRUN=" + program(), "node", "run.js"});
+  EXPECT_EQ(ran.out, "{\"documentSelector\":[{\"language\":\"graphrun\"}]} true\nended with 0\n") << ran.err;
+}
+
+// The regular expressions of the grammar, as JavaScript reads them; a value is no field's name.
+TEST_F(Editors, VisualStudioCodeHasAGrammar) {
+  if (!is_installed("node")) GTEST_SKIP() << "Node.js is not installed";
+  write("run.js", "const grammar = require('" + settings("vscode/syntaxes/graphrun.tmLanguage.json") + R"script(');
+let rules = 0;
+const visit = (of) => {
+  if (of === null || typeof of !== 'object') return;
+  for (const key of ['match', 'begin', 'end']) {
+    if (typeof of[key] === 'string') rules += new RegExp(of[key]) ? 1 : 0;
+  }
+  Object.values(of).forEach(visit);
+};
+visit(grammar);
+const field = grammar.repository.field.patterns.find((rule) => (rule.captures || {})[1]);
+const names = (text) => [...text.matchAll(new RegExp(field.match, 'g'))].map((found) => found[1]).join(' ');
+console.log(rules > 10, names('scan { reverse: true } epochs: 3 arg: "a" pair [{ a: -1 }] keep < b: X >'));
+)script");
+  const Ran ran = edit({"node", "run.js"});
+  EXPECT_EQ(ran.out, "true scan reverse epochs arg pair a keep b\n") << ran.err;
+}
+
+// Its files are JSON and name each other.
 TEST(VisualStudioCode, FilesAreComplete) {
   const std::string folder = tests::source_folder() + "/tools/editor/vscode/";
   const auto json = [&](const std::string& name) {

@@ -16,6 +16,7 @@
 #include "tests/tools/program_fixture.h"
 #include "tools/format/expression_style.h"
 #include "tools/format/format.h"
+#include "tools/format/unified_diff.h"
 #include "tools/validate/validate.h"
 
 namespace graphrun {
@@ -202,6 +203,64 @@ TEST(Format, SplitsLongLines) {
   }
 }
 
+// What patch does with a difference.
+std::string patched(const std::string& before, const std::string& diff) {
+  const auto lines_of = [](const std::string& text) {
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+      lines.push_back(text.substr(at, end - at));
+      at = end;
+    }
+    return lines;
+  };
+  const std::vector<std::string> old = lines_of(before);
+  std::vector<std::string> out, hunks = lines_of(diff);
+  std::size_t at = 0;
+  for (std::size_t i = 2; i < hunks.size(); ++i) {
+    std::string line = hunks[i];
+    if (i + 1 < hunks.size() && hunks[i + 1][0] == '\\') line.pop_back();
+    if (line[0] == '@') {
+      const auto first = static_cast<std::size_t>(std::atoi(line.c_str() + 4));
+      const bool none = line.find(",0 +") != std::string::npos;
+      for (const std::size_t begin = none ? first : first - 1; at < begin; ++at) out.push_back(old.at(at));
+    } else if (line[0] == '+') {
+      out.push_back(line.substr(1));
+    } else if (line[0] != '\\') {
+      EXPECT_EQ(old.at(at), line.substr(1));
+      if (line[0] == ' ') out.push_back(old[at]);
+      ++at;
+    }
+  }
+  out.insert(out.end(), old.begin() + static_cast<std::ptrdiff_t>(at), old.end());
+  std::string text;
+  for (const std::string& line : out) text += line;
+  return text;
+}
+
+TEST(Format, DifferencesAreThoseOfThePatchFormat) {
+  EXPECT_EQ(unified_diff("a\n", "a\n", "x"), "");
+  EXPECT_EQ(unified_diff("", "a\nb\n", "x"), "--- x\n+++ x\n@@ -0,0 +1,2 @@\n+a\n+b\n");
+  EXPECT_EQ(unified_diff("a\n", "", "x"), "--- x\n+++ x\n@@ -1 +0,0 @@\n-a\n");
+  EXPECT_EQ(unified_diff("1\n2\n3\n4\n5\n6", "1\n2\n3\n4\nfive\n6\n", "x"),
+            "--- x\n+++ x\n@@ -2,5 +2,5 @@\n 2\n 3\n 4\n-5\n-6\n\\ No newline at end of file\n+five\n+6\n");
+  // Two changes with six lines between them share a hunk; with seven, they do not.
+  EXPECT_EQ(unified_diff("a\n1\n2\n3\n4\n5\n6\nb\n", "A\n1\n2\n3\n4\n5\n6\nB\n", "x"),
+            "--- x\n+++ x\n@@ -1,8 +1,8 @@\n-a\n+A\n 1\n 2\n 3\n 4\n 5\n 6\n-b\n+B\n");
+  EXPECT_THAT(unified_diff("a\n1\n2\n3\n4\n5\n6\n7\nb\n", "A\n1\n2\n3\n4\n5\n6\n7\nB\n", "x"),
+              HasSubstr(" 3\n@@ -6,4 +6,4 @@\n 5\n"));
+  tests::Draw draw(3);
+  for (int round = 0; round < 300; ++round) {
+    std::string before, after;
+    for (std::size_t k = draw.below(40); k > 0; --k) {
+      const std::string line = std::to_string(draw.below(6)) + (k == 1 && draw.one_in(4) ? "" : "\n");
+      if (!draw.one_in(5)) before += line;
+      if (!draw.one_in(5)) after += line;
+    }
+    EXPECT_EQ(patched(before, unified_diff(before, after, "x")), after) << before << "---\n" << after;
+  }
+}
+
 class FormatProgram : public ProgramTest {};
 
 TEST_F(FormatProgram, WritesChecksAndPipes) {
@@ -219,6 +278,51 @@ TEST_F(FormatProgram, WritesChecksAndPipes) {
   EXPECT_EQ(written.code, 0) << written.err;
   EXPECT_EQ(read("bad.pbtxt"), good);
   EXPECT_EQ(graphrun({"format", "--check", "bad.pbtxt", "good.pbtxt"}).code, 0);
+}
+
+TEST_F(FormatProgram, ShowsDifferences) {
+  const std::string bad = "name:\"a\"\noutput: \"x = 1\"\n";
+  const std::string changes = "@@ -1,2 +1,2 @@\n-name:\"a\"\n+name: \"a\"\n output: \"x = 1\"\n";
+  write("bad.pbtxt", bad);
+  const Ran ran = graphrun({"format", "--diff", "bad.pbtxt"});
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_EQ(ran.out, "--- bad.pbtxt\n+++ bad.pbtxt\n" + changes);
+  EXPECT_EQ(graphrun({"format", "--diff", "--check", "bad.pbtxt"}).out, ran.out);
+  EXPECT_EQ(read("bad.pbtxt"), bad);
+  EXPECT_EQ(graphrun({"format", "--diff", "-"}, bad).out, "--- stdin\n+++ stdin\n" + changes);
+  const Ran checked = graphrun({"format", "--check", "-"}, bad);
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_EQ(checked.out, "stdin\n");
+  const Ran none = graphrun({"format", "--diff", "-"}, "name: \"a\"\n");
+  EXPECT_EQ(none.code, 0);
+  EXPECT_EQ(none.out, "");
+  for (const char* other : {"--diff", "--check"}) {
+    const Ran both = graphrun({"format", "--stdout", other, "bad.pbtxt"});
+    EXPECT_EQ(both.code, 2);
+    EXPECT_THAT(both.err, HasSubstr("--stdout and " + std::string(other) + " exclude each other"));
+  }
+}
+
+// In the order of their names; hidden ones, other files and links to folders do not count.
+TEST_F(FormatProgram, TakesFolders) {
+  const std::string bad = "name:\"a\"\n", good = "name: \"a\"\n";
+  for (const char* file :
+       {"mine/b.pbtxt", "mine/a/deep/c.pbtxt", "mine/.hidden/d.pbtxt", "mine/.e.pbtxt", "mine/f.txt", "other/g.pbtxt"})
+    write(file, bad);
+  write("mine/a/good.pbtxt", good);
+  write("none/x.txt", bad);
+  fs::create_directory_symlink("../other", root_ / "mine/link");
+  const Ran checked = graphrun({"format", "--check", "mine"});
+  EXPECT_EQ(checked.code, 1) << checked.err;
+  EXPECT_EQ(checked.out, "mine/a/deep/c.pbtxt\nmine/b.pbtxt\n");
+  const Ran written = graphrun({"format", "mine/", "other/g.pbtxt"});
+  EXPECT_EQ(written.code, 0) << written.err;
+  for (const char* file : {"mine/b.pbtxt", "mine/a/deep/c.pbtxt", "other/g.pbtxt"}) EXPECT_EQ(read(file), good) << file;
+  for (const char* file : {"mine/.hidden/d.pbtxt", "mine/.e.pbtxt", "mine/f.txt"}) EXPECT_EQ(read(file), bad) << file;
+  EXPECT_EQ(graphrun({"format", "--check", "mine"}).code, 0);
+  const Ran none = graphrun({"format", "none"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("'none' contains no .pbtxt files"));
 }
 
 TEST_F(FormatProgram, LeavesWhatItCannotRead) {

@@ -55,7 +55,7 @@ class LanguageClient {
   int in_ = -1, out_ = -1;
   std::string bytes_;
   int requests_ = 0;
-  nlohmann::json capabilities_;
+  nlohmann::json capabilities_ = nlohmann::json::object();
   std::map<std::string, std::string> texts_;
   std::map<std::string, int> versions_;
   std::map<std::string, nlohmann::json> published_;  // the last ones, by URI

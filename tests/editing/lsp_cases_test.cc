@@ -2,6 +2,8 @@
 //
 // A case is a list of steps, "-- COMMAND …", each followed by lines: the text of a file, or the answer.
 //   -- disk PATH               a file in the folder, with the lines that follow
+//   -- remove PATH             no such file any more
+//   -- watched PATH            the client tells that this file was changed, created or removed
 //   -- open PATH [FILE]        the editor opens it with these lines, or with the text of a shipped file
 //   -- change PATH OLD => NEW  edits the first occurrence of OLD; \n is a line break
 //   -- diagnostics PATH
@@ -58,6 +60,15 @@ class CaseRunner {
     if (command == "disk") {
       fs::create_directories((folder_ / path).parent_path());
       std::ofstream(folder_ / path, std::ios::binary) << body;
+      return std::nullopt;
+    }
+    if (command == "remove") {
+      EXPECT_TRUE(fs::remove(folder_ / path)) << line;
+      return std::nullopt;
+    }
+    if (command == "watched") {
+      const json change = {{"uri", client_.uri(path)}, {"type", fs::exists(folder_ / path) ? 2 : 3}};
+      client_.notify("workspace/didChangeWatchedFiles", {{"changes", json::array({change})}});
       return std::nullopt;
     }
     if (command == "open") {
@@ -210,8 +221,9 @@ class CaseRunner {
   }
 
   std::string without_folder(std::string text) const {
-    const std::string folder = folder_.string() + "/";
+    const std::string folder = folder_.string() + "/", shipped = tests::source_folder() + "/";
     for (std::size_t at = text.find(folder); at != std::string::npos; at = text.find(folder, at)) text.erase(at, folder.size());
+    for (std::size_t at; (at = text.find(shipped)) != std::string::npos;) text.replace(at, shipped.size(), "SHIPPED/");
     return text;
   }
 

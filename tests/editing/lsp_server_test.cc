@@ -123,6 +123,13 @@ TEST_F(LspServer, ServesDocumentsWithoutAFile) {
   EXPECT_EQ(published["params"]["diagnostics"].size(), 0u) << published;
 }
 
+// Those that the server publishes next; nothing else is awaited.
+json next_diagnostics(LanguageClient& client) {
+  const json message = client.receive();
+  EXPECT_TRUE(message.is_object() && message.value("method", "") == "textDocument/publishDiagnostics") << message;
+  return message.is_object() && message.contains("params") ? message["params"].value("diagnostics", json()) : json();
+}
+
 // The data of a job is read after what needs none, and the answer is that of graphrun check.
 TEST_F(LspServer, ChecksTheDataOfJobsInTheBackground) {
   write_segmenter();
@@ -131,11 +138,105 @@ TEST_F(LspServer, ChecksTheDataOfJobsInTheBackground) {
   text.insert(at + 8, "none/");
   LanguageClient client(folder());
   client.open("graphs/jobs/segment.pbtxt", text);
-  EXPECT_EQ(client.diagnostics("graphs/jobs/segment.pbtxt"), json::array());
-  const json message = client.receive();
-  ASSERT_EQ(message["method"], "textDocument/publishDiagnostics");
-  ASSERT_EQ(message["params"]["diagnostics"].size(), 1u);
-  EXPECT_EQ(message["params"]["diagnostics"][0]["code"], "E0501");
+  EXPECT_EQ(next_diagnostics(client), json::array());
+  const json found = next_diagnostics(client);
+  ASSERT_EQ(found.size(), 1u) << found;
+  EXPECT_EQ(found[0]["code"], "E0501");
+  EXPECT_EQ(client.end(), 0);
+}
+
+// The registrations of watchers that the server asks for: their ids, and patterns where they begin.
+std::vector<std::string> watchers_in(const json& message) {
+  std::vector<std::string> all;
+  if (message["method"] == "client/unregisterCapability") {
+    for (const json& gone : message["params"]["unregisterations"]) all.push_back("no " + gone["id"].get<std::string>());
+  }
+  if (message["method"] != "client/registerCapability") return all;
+  for (const json& of : message["params"]["registrations"]) {
+    EXPECT_EQ(of["method"], "workspace/didChangeWatchedFiles");
+    for (const json& watcher : of["registerOptions"]["watchers"]) {
+      const json& pattern = watcher["globPattern"];
+      const std::string text = pattern.is_string()
+                                   ? pattern.get<std::string>()
+                                   : pattern["baseUri"].get<std::string>() + " " + pattern["pattern"].get<std::string>();
+      all.push_back(of["id"].get<std::string>() + ": " + text);
+    }
+  }
+  return all;
+}
+
+// A job on disk outside of the project; the editor can watch files, with relative patterns or without.
+TEST_F(LspServer, AsksTheClientToWatchFiles) {
+  write_segmenter();
+  fs::create_directories(root_ / "project");
+  const std::string job = read("graphs/jobs/segment.pbtxt"), path = "graphs/jobs/segment.pbtxt", root = "file://" + folder();
+  for (const bool relative : {true, false}) {
+    LanguageClient client(folder(), {}, false);
+    const json can = {{"dynamicRegistration", true}, {"relativePatternSupport", relative}};
+    client.request("initialize", {{"processId", nullptr},
+                                  {"rootUri", root + "/project"},
+                                  {"capabilities", {{"workspace", {{"didChangeWatchedFiles", can}}}}}});
+    client.notify("initialized", json::object());
+    json message = client.receive();
+    EXPECT_THAT(watchers_in(message), testing::ElementsAre("project: **/*.pbtxt"));
+    client.send({{"jsonrpc", "2.0"}, {"id", message["id"]}, {"result", nullptr}});
+    const auto next = [&] {
+      do message = client.receive();
+      while (message["method"] == "textDocument/publishDiagnostics");
+      return watchers_in(message);
+    };
+    const auto watched = [&](const std::string& folder_in, const std::string& pattern) {
+      return "others: " + (relative ? root + folder_in + " " + pattern : folder() + folder_in + "/" + pattern);
+    };
+    client.open(path, job);
+    EXPECT_THAT(next(), testing::UnorderedElementsAre(watched("/data", "train.seg"), watched("/data", "dev.seg"),
+                                                      watched("/graphs", "**/*.pbtxt"), watched("/graphs/jobs", "*.pbtxt")));
+    EXPECT_NE(message["id"], json());
+    // Another file of data, with a name that patterns would take for one of theirs.
+    const std::size_t at = client.text(path).find("train.seg");
+    client.edit(path, at, at + 5, "t[r]ain");
+    EXPECT_THAT(next(), testing::ElementsAre("no others"));
+    EXPECT_THAT(next(), testing::Contains(watched("/data", "t[[]r[]]ain.seg")));
+    client.close(path);
+    EXPECT_THAT(next(), testing::ElementsAre("no others"));
+    EXPECT_EQ(client.end(), 0);
+  }
+  // An editor that cannot, or that does not say, is not asked.
+  LanguageClient other(folder());
+  other.open(path, job);
+  EXPECT_EQ(other.receive()["method"], "textDocument/publishDiagnostics");
+  EXPECT_EQ(other.end(), 0);
+}
+
+// The data of a job appears, and is damaged; the job is open meanwhile.
+TEST_F(LspServer, ChecksAJobAgainWhenItsDataChanges) {
+  write_segmenter();
+  const std::string path = "graphs/jobs/segment.pbtxt", data = read("data/train.seg");
+  fs::remove(root_ / "data/train.seg");
+  LanguageClient client(folder());
+  client.open(path, read(path));
+  EXPECT_EQ(next_diagnostics(client), json::array());
+  const auto tell = [&](int type) {
+    const json change = {{"uri", client.uri("data/train.seg")}, {"type", type}};
+    client.notify("workspace/didChangeWatchedFiles", {{"changes", json::array({change})}});
+    EXPECT_EQ(next_diagnostics(client), json::array());  // what needs no data
+  };
+  json found = next_diagnostics(client);
+  ASSERT_EQ(found.size(), 1u) << found;
+  EXPECT_EQ(found[0]["code"], "E0501");
+  write("data/train.seg", data);
+  tell(1);
+  EXPECT_EQ(next_diagnostics(client), json::array());
+  write("data/train.seg", data + "\xff\n");
+  tell(2);
+  found = next_diagnostics(client);
+  ASSERT_EQ(found.size(), 1u) << found;
+  // Of an open document, the file does not count: nothing is checked again.
+  const json change = {{"uri", client.uri(path)}, {"type", 2}};
+  client.notify("workspace/didChangeWatchedFiles", {{"changes", json::array({change})}});
+  client.notify("workspace/didChangeWatchedFiles", {{"changes", 3}});
+  client.notify("workspace/didChangeWatchedFiles", nullptr);
+  EXPECT_TRUE(client.request("textDocument/documentSymbol", client.document(path)).contains("result"));
   EXPECT_EQ(client.end(), 0);
 }
 

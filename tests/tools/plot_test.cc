@@ -62,6 +62,16 @@ TEST(Plot, SeveralRunsInOnePicture) {
   EXPECT_EQ(titles, 5u);
 }
 
+// The shares of saturated gates, say: the axis shows numbers that one reads.
+TEST(Plot, ACurveOfZeros) {
+  RunCurves run;
+  run.order = {"low of i"};
+  run.curves["low of i"] = {{10, 0}, {20, 0}};
+  const std::string svg = draw_runs({run});
+  EXPECT_THAT(svg, HasSubstr(">0.4</text>"));
+  EXPECT_THAT(svg, Not(testing::ContainsRegex("[0-9]e-[0-9]")));
+}
+
 constexpr const char* kAligned =
     "{\"text\":\"a < b\",\"tokens\":[\"a\",\"<\",\"b\"],\"units\":[\"x\",\"y\"],\"alignment\":[[1,0],[0.25,0.75],[0,1]]}\n";
 

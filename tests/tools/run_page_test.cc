@@ -23,11 +23,31 @@ TEST(Page, EscapesAndEmbeds) {
   EXPECT_EQ(svg_image("<svg a=\"#1\"/>", "x"), "<img alt=\"x\" src=\"data:image/svg+xml,%3Csvg a=%22%231%22/%3E\">\n");
 }
 
-// A confusion is darker where a row has more of its sum.
-TEST(Page, ShadesShares) {
-  const std::string html = html_table(Table{"gold", {"a", "b"}, {{"a", {3, 1}}}}, true);
-  EXPECT_THAT(html, HasSubstr("<td style=\"background: rgba(0, 114, 178, 0.52)\">3</td>"));
-  EXPECT_THAT(html, HasSubstr("0.17)\">1</td>"));
+// With sums, stronger colors for greater shares of a row, and the greatest mistakes first; without a class that never occurs.
+TEST(Page, ShowsConfusions) {
+  const std::string html =
+      html_figures(Table{"gold", {"a<", "no", "b"}, {{"a<", {3, 0, 1}}, {"no", {0, 0, 0}}, {"b", {16, 0, 0}}}, true});
+  EXPECT_THAT(html,
+              HasSubstr("<tr><th></th><th><span>a&lt;</span></th><th><span>b</span></th><th>all</th><th>right</th></tr>\n"));
+  EXPECT_THAT(html, HasSubstr("<tr><th>a&lt;</th><td class=\"right\" style=\"background: rgba(0, 114, 178, 0.52)\" "
+                              "title=\"a&lt; as a&lt;: 3 of 4, 75.0 %\">3</td>"
+                              "<td style=\"background: rgba(230, 120, 0, 0.30)\" title=\"a&lt; as b: 1 of 4, 25.0 %\">1</td>"
+                              "<td class=\"sum\">4</td><td class=\"sum\">75.0 %</td></tr>\n"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"right\"></td><td class=\"sum\">16</td><td class=\"sum\">0.0 %</td></tr>\n"));
+  EXPECT_THAT(html, HasSubstr("<tr><th>all</th><td class=\"sum\">19</td><td class=\"sum\">1</td><td class=\"sum\">20</td>"
+                              "<td class=\"sum\">15.0 %</td></tr>\n"));
+  EXPECT_THAT(html, HasSubstr("<tr><td>b</td><td>a&lt;</td><td>16</td><td>100.0 %</td></tr>\n"
+                              "<tr><td>a&lt;</td><td>b</td><td>1</td><td>25.0 %</td></tr>\n"));
+  EXPECT_THAT(html, HasSubstr("<p>gold; blue: right"));
+  EXPECT_THAT(html, HasSubstr("<table class=\"confusion\">"));
+  Table many{"gold", {}, {}, true};
+  for (int i = 0; i < 9; ++i) {
+    many.columns.push_back(std::to_string(i));
+    many.rows.push_back({std::to_string(i), std::vector<double>(9, 1)});
+  }
+  EXPECT_THAT(html_figures(many), HasSubstr("<table class=\"confusion narrow\">"));
+  EXPECT_THAT(html_figures(Table{"plain", {"n", "x"}, {{"a", {2, 0.5}}, {"b", {3, 0}}}}),
+              HasSubstr("<tr><td>a</td><td>2</td><td>0.5000</td></tr>\n<tr><td>b</td><td>3</td><td>0.0000</td></tr>"));
 }
 
 class RunPageCommand : public ProgramTest {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tests/tools/program_fixture.h"
+#include "tools/train/watcher.h"
 
 namespace graphrun {
 namespace {
@@ -142,6 +143,16 @@ TEST_F(WatchedRun, SeesARunDiverge) {
   EXPECT_EQ(watched.code, 6) << watched.err;
   EXPECT_THAT(watched.err, HasSubstr("E0670 diverged"));
   EXPECT_EQ(lines("watched", false), lines("plain", false));
+}
+
+TEST(WatchedHistogram, HasNoPlaceForNan) {
+  const nlohmann::ordered_json found = histogram_json({std::nan(""), 0.52, 2}, 0, 1);
+  EXPECT_EQ(found["counts"][10], 1);
+  EXPECT_EQ(found["counts"][19], 1);  // beyond the range
+  int all = 0;
+  for (const auto& count : found["counts"]) all += count.get<int>();
+  EXPECT_EQ(all, 2);
+  EXPECT_TRUE(found["mean"].is_null());
 }
 
 TEST_F(WatchedRun, AppearsInPlotsAndTensorBoard) {

@@ -7,10 +7,27 @@
 
 namespace graphrun {
 
+std::vector<NamedFile> named_files(const LoadedJob& job) {
+  std::vector<NamedFile> files;
+  const Places& data = inside(job.places, "data");
+  const auto add = [&](const char* field, const std::vector<std::string>& paths) {
+    for (std::size_t i = 0; i < paths.size(); ++i) files.push_back({paths[i], data.location(field, i), false});
+  };
+  add("train", job.data.train);
+  add("valid", job.data.valid);
+  add("test", job.data.test);
+  for (const FieldSpec& field : job.data.fields) {
+    if (!field.shares.empty() || !job.load.empty()) continue;
+    for (const std::string& file : {field.vocabulary_file, field.subword_model}) {
+      if (!file.empty()) files.push_back({file, field.vocabulary_at, true});
+    }
+  }
+  return files;
+}
+
 std::vector<Diagnostic> unreadable_files(const LoadedJob& job) {
   namespace fs = std::filesystem;
   std::vector<Diagnostic> problems;
-  const Places& data = inside(job.places, "data");
   const auto look_at = [&](const std::string& file, const Location& at) {
     std::error_code none;
     const fs::file_status status = fs::status(file, none);
@@ -25,22 +42,17 @@ std::vector<Diagnostic> unreadable_files(const LoadedJob& job) {
       }
     }
   };
-  const auto look = [&](const char* field, const std::vector<std::string>& files) {
-    for (std::size_t i = 0; i < files.size(); ++i) look_at(files[i], data.location(field, i));
-  };
-  look("train", job.data.train);
-  look("valid", job.data.valid);
-  look("test", job.data.test);
+  const std::vector<NamedFile> files = named_files(job);
+  for (const NamedFile& file : files) {
+    if (!file.is_vocabulary) look_at(file.path, file.at);
+  }
   if (!problems.empty()) {
     problems.back().notes.push_back(
         "help: use --set data.train=FILE (or valid, test) for other files; graphs/data/README.md says where to get the "
         "data of the shipped jobs");
   }
-  for (const FieldSpec& field : job.data.fields) {
-    if (!field.shares.empty() || !job.load.empty()) continue;
-    for (const std::string& file : {field.vocabulary_file, field.subword_model}) {
-      if (!file.empty()) look_at(file, field.vocabulary_at);
-    }
+  for (const NamedFile& file : files) {
+    if (file.is_vocabulary) look_at(file.path, file.at);
   }
   return problems;
 }

@@ -11,6 +11,7 @@
 #include "compiler/compile.h"
 #include "graphs/graph.pb.h"
 #include "graphs/job.pb.h"
+#include "tools/job/data_files.h"
 #include "tools/job/train_check.h"
 #include "tools/lsp/repair.h"
 #include "tools/model/model_folder.h"
@@ -208,6 +209,7 @@ void check_job_without_data(Analysis& a, std::vector<Diagnostic>& diagnostics) {
   std::vector<Diagnostic> problems, warnings;
   LoadedJob job = read_job(a.readable, a.path, {}, problems);
   warnings = job.warnings;
+  for (const NamedFile& file : named_files(job)) a.data_files.push_back(file.path);
   const bool trains = job.message.has_train();
   if (trains && job.as_set) check_training(job, problems);
   const bool sound = problems.empty(), usable = job.has_graph && job.load.empty();

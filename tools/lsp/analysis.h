@@ -31,6 +31,7 @@ struct Analysis {
   const frontend::Definition* definition = nullptr;  // of the graph, or of the job's; null if it cannot be read
   std::vector<Diagnostic> diagnostics;               // of the text, and of what it names
   std::vector<Observation> observed;                 // of all files
+  std::vector<std::string> data_files;               // that a job names, if kMeanings
 
   const std::string* file() const { return places.at.file; }
   std::size_t in_readable(std::size_t offset) const;  // the offset of the same place there

@@ -20,13 +20,13 @@ int hex_digit(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-std::string resolved_path(const fs::path& path) {
+}  // namespace
+
+std::string resolved_path(const std::string& path) {
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(path, error);
-  return error ? path.string() : canonical.string();
+  return error ? path : canonical.string();
 }
-
-}  // namespace
 
 std::string path_of_uri(const std::string& uri) {
   if (!uri.starts_with(kFile)) {
@@ -34,7 +34,7 @@ std::string path_of_uri(const std::string& uri) {
     for (char& c : name) {
       if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
     }
-    return resolved_path(fs::current_path() / name);
+    return resolved_path((fs::current_path() / name).string());
   }
   std::string path;
   const std::size_t begin = std::min(uri.find('/', kFile.size()), uri.size());

@@ -19,6 +19,8 @@ struct Document {
 // The path of a file: URI, with links resolved; for any other URI ("untitled:Untitled-1"), one in the current folder.
 std::string path_of_uri(const std::string& uri);
 std::string uri_of_path(const std::string& path);
+// With links resolved as far as there are files.
+std::string resolved_path(const std::string& path);
 
 class Documents {
  public:

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <map>
@@ -18,6 +19,8 @@
 #include "tools/json/json.h"
 #include "tools/lsp/background_check.h"
 #include "tools/lsp/features.h"
+#include "tools/lsp/file_stamps.h"
+#include "tools/lsp/file_watchers.h"
 
 namespace graphrun::lsp {
 namespace {
@@ -49,13 +52,21 @@ class Server : public Workspace {
     if (analyzed_ != documents_.revision()) {
       // References into older analyses end here: nothing keeps one from one request to the next.
       analyses_.clear();
+      stamps_.clear();
       analyzed_ = documents_.revision();
     }
     Kept& kept = analyses_[path];
     if (!kept.analysis || kept.depth < depth) {
       // The shallower one may be in use.
       if (kept.analysis) replaced_.push_back(std::move(kept.analysis));
+      const AskedSources asked;
+      const FileStamps::Time began = std::chrono::system_clock::now();
       kept = {analyze(path, documents_, depth), depth};
+      std::set<std::string> on_disk;
+      for (const std::string& file : asked.paths()) {
+        if (documents_.find(resolved_path(file)) == nullptr) on_disk.insert(file);
+      }
+      stamps_.add(on_disk, began);
     }
     return *kept.analysis;
   }
@@ -148,7 +159,7 @@ class Server : public Workspace {
     if (!message.is_object()) return send(error_response(nullptr, ErrorCode::kInvalidRequest, "a message is an object"));
     const bool is_request = message.contains("id");
     const Json id = is_request ? message["id"] : Json();
-    if (!message.contains("method")) return;  // a response to a request that the server never makes
+    if (!message.contains("method")) return;  // a response: the client watches files, or it does not
     if (!message["method"].is_string()) return send(error_response(id, ErrorCode::kInvalidRequest, "the method is no text"));
     const auto method = message["method"].get<std::string>();
     const Json parameters = message.contains("params") ? message["params"] : Json::object();
@@ -158,6 +169,7 @@ class Server : public Workspace {
       if (cancelled_.erase(json_text_of_bytes(id)) != 0) {
         return send(error_response(id, ErrorCode::kCancelled, "the request was cancelled"));
       }
+      if (stamps_.changed()) take_disk();
       send(response(id, answer(method, parameters)));
     } catch (const ResponseError& error) {
       if (is_request) send(error_response(id, error.code, error.message));
@@ -170,9 +182,46 @@ class Server : public Workspace {
     }
   }
 
+  // Files on disk have changed, on which every open document may depend.
+  void take_disk() {
+    documents_.touch();
+    for (const auto& [path, document] : documents_.all()) full_.insert(path);
+  }
+
+  // Changes of open documents are those of the editor; the files do not count.
+  void watched_files_changed(const Json& parameters) {
+    const Json& changes = parameters.at("changes");
+    const bool any = std::any_of(changes.begin(), changes.end(), [&](const Json& change) {
+      return documents_.find(path_of_uri(change.at("uri").get<std::string>())) == nullptr;
+    });
+    if (any) take_disk();
+  }
+
+  // Makes the client watch what the open documents depend on.
+  void watch_files() {
+    std::set<FileWatchers::Watched> others;
+    const auto in_project = [&](const std::string& path) {
+      return std::any_of(folders_.begin(), folders_.end(), [&](const std::string& folder) {
+        return path == folder || path.starts_with(folder.ends_with('/') ? folder : folder + "/");
+      });
+    };
+    for (const auto& [path, document] : documents_.all()) {
+      const std::string root = resolved_path(frontend::find_graphs_root(path)), folder = fs::path(path).parent_path().string();
+      if (!in_project(root)) others.insert(FileWatchers::graphs_below(root));
+      if (!in_project(folder)) others.insert(FileWatchers::graphs_in(folder));
+      for (const std::string& file : analysis(path, Depth::kMeanings).data_files) {
+        others.insert(FileWatchers::file(resolved_path(file)));
+      }
+    }
+    for (const Json& request : watchers_.watch(others)) send(request);
+  }
+
   void notified(const std::string& method, const Json& parameters) {
     if (method == "exit") {
       ended_ = true;
+    } else if (method == "initialized") {
+      may_ask_ = true;
+      published_ = 0;
     } else if (method == "textDocument/didOpen") {
       documents_.open(parameters);
       full_.insert(path_in(parameters));
@@ -192,7 +241,7 @@ class Server : public Workspace {
     } else if (method == "$/cancelRequest") {  // the request has been answered by now; its id may be used again
       cancelled_.erase(json_text_of_bytes(parameters.at("id")));
     } else if (method == "workspace/didChangeWatchedFiles") {
-      documents_.touch();
+      watched_files_changed(parameters);
     }
   }
 
@@ -239,6 +288,7 @@ class Server : public Workspace {
     } else if (parameters.contains("rootUri") && parameters["rootUri"].is_string()) {
       folders_.insert(path_of_uri(parameters["rootUri"].get<std::string>()));
     }
+    watchers_.read_capabilities(parameters);
     initialized_ = true;
     return {{"serverInfo", {{"name", "graphrun"}, {"version", std::string(version())}}},
             {"capabilities",
@@ -284,6 +334,7 @@ class Server : public Workspace {
                        }),
                        documents_.revision()};
     }
+    if (may_ask_) watch_files();
   }
 
   void send_diagnostics(const std::string& path, const Json& diagnostics) {
@@ -298,12 +349,14 @@ class Server : public Workspace {
   FrameReader reader_;
   std::deque<std::string> waiting_;
   std::set<std::string> cancelled_;  // ids of requests that wait, as JSON
-  bool initialized_ = false, shut_down_ = false, ended_ = false;
+  bool initialized_ = false, may_ask_ = false, shut_down_ = false, ended_ = false;
   Encoding encoding_ = Encoding::kUtf16;
   std::set<std::string> folders_;  // of the project
   Documents documents_;
   std::map<std::string, Kept> analyses_;  // of the texts of revision analyzed_
   std::vector<std::unique_ptr<Analysis>> replaced_;
+  FileStamps stamps_;  // of the files that these analyses have read
+  FileWatchers watchers_;
   std::uint64_t analyzed_ = 0, published_ = 0;
   std::set<std::string> full_;  // documents whose data is to be checked too
   struct RunningCheck {

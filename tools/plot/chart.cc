@@ -49,7 +49,7 @@ struct Range {
   }
   // Adds a margin on both sides, also for a constant.
   Range widened(double share) const {
-    const double width = high > low ? (high - low) * share : std::max(std::abs(high) * 0.1, 1e-9);
+    const double width = high > low ? (high - low) * share : high != 0 ? std::abs(high) * 0.1 : 1;
     return {low - width, high + width, true};
   }
 };

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "runtime/base/file.h"
+#include "runtime/base/markup.h"
 #include "tools/json/json.h"
 #include "tools/model/layout.h"
 #include "tools/plot/chart.h"
@@ -151,8 +152,8 @@ std::string run_page(const RunPage& page) {
   sections.push_back({"Speed and memory", curves_html(speeds, "speed", [](const std::string&) { return true; })});
   std::string tables;
   for (const auto& [name, of] : page.details) {
-    tables += fmt::format("<h3>{}</h3>\n", name);
-    for (const Table& table : of) tables += html_table(table, table.title.starts_with("gold"));
+    tables += fmt::format("<h3>{}</h3>\n", escaped(name));
+    for (const Table& table : of) tables += html_figures(table);
   }
   sections.push_back({"By class and group", tables});
   if (!page.alignments.empty()) sections.push_back({"Alignments", svg_image(draw_alignments(page.alignments), "alignments")});

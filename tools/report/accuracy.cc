@@ -31,7 +31,7 @@ class Accuracy : public TagMeasure {
   }
   std::vector<Table> details() const override {
     if (labels_.empty()) return {};
-    Table classes = match_table("classes"), matrix{"gold (rows) against predicted (columns)", labels_, {}};
+    Table classes = match_table("classes"), matrix{"gold (rows) against predicted (columns)", labels_, {}, true};
     for (std::size_t i = 0; i < labels_.size(); ++i) {
       Matches matches;
       std::vector<double> row;

@@ -14,6 +14,7 @@ struct Table {
   std::string title;
   std::vector<std::string> columns;
   std::vector<std::pair<std::string, std::vector<double>>> rows;
+  bool is_confusion = false;  // how often a row's class was predicted as a column's; both have the same classes
 };
 
 // Columns gold, predicted, correct, precision, recall, f1.

@@ -97,15 +97,14 @@ void require_sums_in_order(const ModelLayout& layout, const Recipe& recipe, std:
   for (const MadeUpdates& made : made_updates(layout.root)) {
     const std::int64_t first = std::max(made.first, from + 1), last = std::min(made.last, step);
     if (first > last || made.processes == 1 || made.processes >= recipe.accumulate) continue;
+    const std::string updates = first == last ? fmt::format("update {}", first) : fmt::format("updates {} to {}", first, last);
     throw UserError(
         ExitCode::kUsage, "E0528 sums-by-process",
-        fmt::format(
-            "{} processes made updates {} to {} of the run in '{}', and each first added the gradients of its own batches "
-            "(train.sum: BY_PROCESS)",
-            made.processes, first, last, layout.root),
+        fmt::format("{} processes made {} of the run in '{}', and each first added the gradients of its own batches "
+                    "(train.sum: BY_PROCESS)",
+                    made.processes, updates, layout.root),
         {"note: one process would add the same gradients in another order, with other last bits",
-         "help: only updates that one process made can be repeated, or as many processes as an update has batches; a run with "
-         "train.sum: IN_ORDER can be repeated whatever their number"});
+         "help: runs with train.sum: IN_ORDER can be repeated, whatever the number of their processes"});
   }
 }
 

@@ -4,18 +4,14 @@ const { LanguageClient } = require('vscode-languageclient/node');
 
 let client;
 
-exports.activate = async function (context) {
+exports.activate = async function () {
   const command = vscode.workspace.getConfiguration('graphrun').get('command', 'graphrun');
-  const watcher = vscode.workspace.createFileSystemWatcher('**/*.pbtxt');
-  context.subscriptions.push(watcher);
+  // The server asks for the watchers of files that it needs.
   client = new LanguageClient(
     'graphrun',
     'graphrun',
     { command, args: ['lsp'] },
-    {
-      documentSelector: [{ language: 'graphrun' }],
-      synchronize: { fileEvents: watcher },
-    },
+    { documentSelector: [{ language: 'graphrun' }] },
   );
   await client.start();
 };

@@ -1,0 +1,3 @@
+# There is nothing to format in it.
+mkdir empty
+graphrun format empty

@@ -1,0 +1,2 @@
+# --check writes names, --stdout texts.
+graphrun format --check --stdout words.pbtxt

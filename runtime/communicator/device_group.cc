@@ -15,7 +15,7 @@ std::string carrier_of(const Device& device) {
   if (!carrier.empty()) return carrier;
   throw UserError(ExitCode::kUsage, "E0539 no-nccl", "several processes with GPUs need NCCL to add their gradients: " + why,
                   {"help: install NCCL 2 (libnccl.so.2), or name its library with GRAPHRUN_NCCL_LIBRARY",
-                   "help: with GRAPHRUN_NCCL_LIBRARY=none, gradients pass through the host: the same bits, more slowly"});
+                   "help: with GRAPHRUN_NCCL_LIBRARY=none, gradients pass through the host, and results have the same bits"});
 }
 
 std::unique_ptr<DeviceGroup> join_devices(const Device& device, Communicator& together) {

@@ -130,7 +130,10 @@ std::unique_ptr<Backend> open_backend(int ordinal, std::string& why) {
   return nullptr;
 }
 
-int count_devices(std::string&) { return emulated_devices(); }
+int count_devices(std::string& why) {
+  if (emulated_devices() == 0) why = "no devices are emulated";
+  return emulated_devices();
+}
 
 }  // namespace graphrun::cuda
 

@@ -123,7 +123,11 @@ class NcclGroup : public DeviceGroup {
 #if defined(__CUDACC__)
     until([this] {
       const cudaError_t status = cudaStreamQuery(static_cast<cudaStream_t>(device_.stream()));
-      if (status != cudaErrorNotReady) cuda::check(status, "a run on the device");
+      if (status == cudaErrorNotReady) {
+        cudaGetLastError();  // clear it: it is not an error, but the next launch would report it
+      } else {
+        cuda::check(status, "a run on the device");
+      }
       NcclResult state = kNcclSuccess;  // a network may fail
       check_result(nccl_.comm_get_async_error(comm_, &state), "the state of an exchange");
       check_result(state, "an exchange");

@@ -1,6 +1,7 @@
 // The entry point of CUDA's library and of its emulation: everything that a device takes from the library.
 #include "ops/recurrent/launches.h"
 #include "runtime/cuda/backend.h"
+#include "runtime/cuda/nccl.h"
 #include "runtime/device/cuda_library.h"
 
 namespace graphrun {
@@ -28,7 +29,13 @@ extern "C" const graphrun::DeviceLibrary* graphrun_device_library() {
   static const DeviceLibrary library = [] {
     KernelRegistry& kernels = registered_kernels<DeviceKind::kCuda>();
     kernels.seal();
-    return DeviceLibrary{cuda::open_backend, kernels, {launch_by_columns, launch_by_rows}, kEmulated};
+    return DeviceLibrary{cuda::open_backend,
+                         cuda::count_devices,
+                         cuda::nccl_version,
+                         cuda::join_nccl,
+                         kernels,
+                         {launch_by_columns, launch_by_rows},
+                         kEmulated};
   }();
   return &library;
 }

@@ -513,6 +513,13 @@ const std::string& Communicator::machine(int rank) const { return impl_->machine
 std::string Communicator::name(int rank) const { return impl_->name(rank); }
 double Communicator::seconds_waited() const { return impl_->waited; }
 
+int Communicator::processes_here() const {
+  return static_cast<int>(std::count(impl_->machines.begin(), impl_->machines.end(), machine(rank())));
+}
+int Communicator::place_here() const {
+  return static_cast<int>(std::count(impl_->machines.begin(), impl_->machines.begin() + rank(), machine(rank())));
+}
+
 std::uint64_t Communicator::start(Stage stage) {
   const std::lock_guard lock(impl_->mutex);
   return impl_->enqueue(std::move(stage), ++impl_->numbers);
@@ -534,6 +541,11 @@ void Communicator::wait(std::uint64_t number) {
   if (is_done()) return;
   if (impl_->failure != nullptr) std::rethrow_exception(impl_->failure);
   throw PeerEnd(*impl_->end);
+}
+
+void Communicator::check() const {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->end != nullptr) throw PeerEnd(*impl_->end);
 }
 
 void Communicator::end_all(int code) {

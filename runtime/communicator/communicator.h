@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/tensor/backend.h"
 #include "runtime/tensor/tensor.h"
 
 namespace graphrun {
@@ -80,6 +81,8 @@ class Communicator {
   void introduce();
   const std::string& machine(int rank) const;  // the host name of a process's machine
   std::string name(int rank) const;            // "process 3 on 'b'"
+  int processes_here() const;                  // the number of processes on this machine, with this one
+  int place_here() const;                      // how many of them have lower ranks
 
   // Returns the bytes that each process passed, by rank.
   std::vector<std::string> gather(std::string_view own);
@@ -96,6 +99,8 @@ class Communicator {
   std::uint64_t start(Stage stage);
   // Waits for the stage and all that follow it. Throws what a `then` has thrown.
   void wait(std::uint64_t number);
+  // For waits that are none of this object's: throws PeerEnd if another process has ended or failed.
+  void check() const;
   // The total time in seconds that the functions above have waited.
   double seconds_waited() const;
 
@@ -112,22 +117,28 @@ class Communicator {
   std::unique_ptr<Impl> impl_;
 };
 
+class DeviceGroup;
+
 // Sums of float32 arrays over processes. Arrays are added in the order of ranks, so the result has the bits of one process
 // that adds the same arrays in this order. An array is divided into buckets, and each process owns 1/N of every bucket: it
-// receives these elements from all others and adds them. Blocks that consist of zeros are not transferred, such as the rows of
-// an embedding whose words a batch lacks.
+// receives these elements from all others and adds them.
 //
-// The communication thread does all of this, bucket by bucket, while the caller still computes the elements behind it.
+// Arrays in host memory: the communication thread does all of this, bucket by bucket, while the caller still computes the
+// elements behind it. Blocks that consist of zeros are not transferred, such as the rows of an embedding whose words a batch
+// lacks. Arrays on devices: finish() does all of it, and everything is transferred.
 class OrderedSum {
  public:
   static constexpr std::size_t kBlock = 64;  // elements
   // `count`: elements of an array. `unit`: a process owns whole units of so many elements, a power of 2 from kBlock; the last
   // unit may have fewer. `communicator` must outlive it.
   OrderedSum(Communicator& communicator, std::size_t count, std::size_t unit = kBlock);
+  // Of arrays on devices. `group` must outlive it.
+  OrderedSum(DeviceGroup& group, std::size_t count);
 
   // This process's array, float32 [count], zeros at first. The elements that ready() has announced must not be written until
-  // finish().
+  // finish(). Of the two functions, the one for where arrays are; the other throws InternalError.
   const Tensor& numbers() const;
+  const DeviceMemory& numbers_on_device() const;
 
   // Sets the sum to the array, of which each process must have the elements that it owns. Not between begin() and finish().
   void begin_from_numbers();
@@ -139,6 +150,9 @@ class OrderedSum {
     int first = 0, last = 0;  // the arrays of these processes are added, in this order; those of others are ignored
     bool begins = true;       // the sum starts with the array of process `first`
     Result result = Result::kAll;
+    // On devices, whether all arrays are added as their library likes: last bits then depend on the processes. Only with kAll,
+    // a sum that begins, and the arrays of all processes.
+    bool any_order = false;
   };
   // Begins an addition. All processes must call it with the same argument, then ready() with `count` at last, then finish().
   void begin(const Round& round);
@@ -147,14 +161,16 @@ class OrderedSum {
   // Waits for the addition. Throws PeerEnd.
   void finish();
 
-  // The elements that a process owns, as ranges [begin, end) in ascending order.
+  // In host memory only. The elements that a process owns, as ranges [begin, end) in ascending order.
   std::vector<std::pair<std::size_t, std::size_t>> owned(int rank) const;
-  // Replaces the elements of an array with `count` elements by those in the arrays of their owners. All processes call it; not
-  // between begin() and finish(). Throws PeerEnd.
+  // In host memory only. Replaces the elements of an array with `count` elements by those in the arrays of their owners. All
+  // processes call it; not between begin() and finish(). Throws PeerEnd.
   void hand_out(const Tensor& array);
 
  private:
   struct Impl;
+  struct OnHost;
+  struct OnDevice;
   std::shared_ptr<Impl> impl_;  // shared with transfers in progress
 };
 

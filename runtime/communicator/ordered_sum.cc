@@ -9,6 +9,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/communicator/communicator.h"
+#include "runtime/communicator/ordered_sum.h"
 
 namespace graphrun {
 namespace {
@@ -49,12 +50,7 @@ bool has_bits(const float* numbers, std::size_t count) {
 
 }  // namespace
 
-struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
-  struct Elements {
-    std::size_t begin = 0, end = 0;
-    std::size_t size() const { return end - begin; }
-  };
-
+struct OrderedSum::OnHost : OrderedSum::Impl, std::enable_shared_from_this<OrderedSum::OnHost> {
   // Which blocks of a slice a message contains, a bit each.
   class Blocks {
    public:
@@ -114,47 +110,37 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
     }
   };
 
-  struct Bucket {
-    Elements all;
-    std::size_t of_slice = 0;     // elements of a slice; the last slices may have fewer
+  struct Bucket : SumBucket {
+    explicit Bucket(const SumBucket& part) : SumBucket(part) {}
     std::size_t sum = 0;          // where this process's slice begins in `sums`
     std::vector<float> received;  // this slice of the others' arrays, by rank; empty unless an addition is in progress
     std::vector<Sent> sent;       // by rank: its slice of this process's array; of this process: its slice of the sum
     std::vector<Blocks> came;     // by rank
   };
 
-  Impl(Communicator& communicator, std::size_t count, std::size_t unit)
+  OnHost(Communicator& communicator, std::size_t count, std::size_t unit)
       : together(communicator),
         me(communicator.rank()),
         n(communicator.size()),
         of_bucket(std::max(kBucket, static_cast<std::size_t>(n) * unit)),
-        numbers(DType::kFloat32, {static_cast<std::int64_t>(count)}) {
+        array(DType::kFloat32, {static_cast<std::int64_t>(count)}) {
     constexpr std::size_t kAligned = kAlignment / sizeof(float);
     const auto processes = static_cast<std::size_t>(n);
     std::size_t end = 0;  // of `sums`
-    for (std::size_t begin = 0; begin < count; begin += of_bucket) {
-      Bucket& bucket = buckets.emplace_back();
-      bucket.all = {begin, std::min(count, begin + of_bucket)};
-      const std::size_t units = (bucket.all.size() + unit - 1) / unit;
-      bucket.of_slice = (units + processes - 1) / processes * unit;
+    for (const SumBucket& part : divided_into_buckets(count, of_bucket, unit, n)) {
+      Bucket& bucket = buckets.emplace_back(part);
       bucket.sum = end;
-      end += (slice(bucket, me).size() + kAligned - 1) / kAligned * kAligned;
+      end += (bucket.slice(me).size() + kAligned - 1) / kAligned * kAligned;
       bucket.sent.resize(processes);
       bucket.came.resize(processes);
     }
     sums = Tensor(DType::kFloat32, {static_cast<std::int64_t>(end)});
   }
 
-  Elements slice(const Bucket& bucket, int rank) const {
-    const auto begin = [&](int r) {
-      return bucket.all.begin + std::min(bucket.all.size(), bucket.of_slice * static_cast<std::size_t>(r));
-    };
-    return {begin(rank), begin(rank + 1)};
-  }
-  float* at(std::size_t element) const { return numbers.data<float>() + element; }
+  float* at(std::size_t element) const { return array.data<float>() + element; }
   float* sum_in(const Bucket& bucket) const { return sums.data<float>() + bucket.sum; }
   float* received_from(Bucket& bucket, int rank) const {
-    return bucket.received.data() + static_cast<std::size_t>(rank < me ? rank : rank - 1) * slice(bucket, me).size();
+    return bucket.received.data() + static_cast<std::size_t>(rank < me ? rank : rank - 1) * bucket.slice(me).size();
   }
   bool is_added(int rank) const { return round.first <= rank && rank <= round.last; }
 
@@ -181,7 +167,7 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
   Stage scatter(std::size_t b) {
     Bucket& bucket = buckets[b];
     const int tag = scatter_tag(b);
-    const Elements own = slice(bucket, me);
+    const ElementRange own = bucket.slice(me);
     bucket.received = room(own.size() * static_cast<std::size_t>(n - 1));
     std::vector<Transfer> transfers;
     for (int step = 1; step < n; ++step) {
@@ -189,7 +175,7 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
       if (is_added(from) && own.size() > 0) {
         receive(bucket, from, own.size(), received_from(bucket, from), tag, transfers);
       }
-      const Elements other = slice(bucket, to);
+      const ElementRange other = bucket.slice(to);
       if (is_added(me) && other.size() > 0) send(bucket, to, at(other.begin), other.size()).add_to(transfers, to, tag);
     }
     return {std::move(transfers), [self = shared_from_this(), b] { return self->sum_up(b); }};
@@ -202,35 +188,35 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
     add(bucket);
     free_rooms.push_back(std::move(bucket.received));
     // This bucket of the array has been sent, so the sums may overwrite it.
-    return round.result == Result::kAll ? hand_out(b, numbers, [this] { return leave(); }) : leave();
+    return round.result == Result::kAll ? hand_out_bucket(b, array, [this] { return leave(); }) : leave();
   }
 
   // The elements of a bucket go from their owner to all.
-  Stage hand_out(std::size_t b, const Tensor& array, const std::function<Stage()>& then) {
+  Stage hand_out_bucket(std::size_t b, const Tensor& from_owners, const std::function<Stage()>& then) {
     Bucket& bucket = buckets[b];
     const int tag = sum_tag(b);
-    const Elements own = slice(bucket, me);
+    const ElementRange own = bucket.slice(me);
     std::vector<Transfer> transfers;
-    float* const elements = array.data<float>();
+    float* const elements = from_owners.data<float>();
     if (own.size() > 0) send(bucket, me, elements + own.begin, own.size());
     for (int step = 1; step < n; ++step) {
       const int from = (me + n - step) % n, to = (me + step) % n;
-      const Elements other = slice(bucket, from);
+      const ElementRange other = bucket.slice(from);
       if (other.size() > 0) receive(bucket, from, other.size(), elements + other.begin, tag, transfers);
       if (own.size() > 0) bucket.sent[static_cast<std::size_t>(me)].add_to(transfers, to, tag);
     }
-    return {std::move(transfers), [self = shared_from_this(), b, array, then] {
-              self->place(b, array);
+    return {std::move(transfers), [self = shared_from_this(), b, from_owners, then] {
+              self->place(b, from_owners);
               return then();
             }};
   }
 
-  void place(std::size_t b, const Tensor& array) {
+  void place(std::size_t b, const Tensor& from_owners) {
     Bucket& bucket = buckets[b];
     for (int r = 0; r < n; ++r) {
-      const Elements other = slice(bucket, r);
+      const ElementRange other = bucket.slice(r);
       if (r == me || other.size() == 0) continue;
-      expand(array.data<float>() + other.begin, other.size(), bucket.came[static_cast<std::size_t>(r)]);
+      expand(from_owners.data<float>() + other.begin, other.size(), bucket.came[static_cast<std::size_t>(r)]);
     }
     bucket.sent[static_cast<std::size_t>(me)].free();
   }
@@ -265,7 +251,7 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
 
   // Block by block, so that a block of the sum stays in the cache. A complete sum goes to the array.
   void add(Bucket& bucket) {
-    const Elements own = slice(bucket, me);
+    const ElementRange own = bucket.slice(me);
     std::vector<const float*> next;  // by rank: its next block
     for (int r = 0; r < n; ++r) {
       next.push_back(r == me ? at(own.begin) : received_from(bucket, r));
@@ -309,10 +295,59 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
     return room;
   }
 
+  // What callers do.
+
+  const Tensor& numbers() const override { return array; }
+
+  void begin_from_numbers() override {
+    for (const Bucket& bucket : buckets) {
+      const ElementRange own = bucket.slice(me);
+      std::copy_n(at(own.begin), own.size(), sum_in(bucket));
+    }
+  }
+
+  void begin(const Round& next) override {
+    GRAPHRUN_CHECK(begun.empty(), "OrderedSum: an addition is in progress");
+    round = next;
+  }
+
+  // Packing a bucket is the communication thread's work as well.
+  void ready(std::size_t end) override {
+    while (begun.size() < buckets.size() && buckets[begun.size()].all.end <= end) {
+      const std::size_t b = begun.size();
+      begun.push_back(together.start({{}, [self = shared_from_this(), b] { return self->enter(b); }}));
+    }
+  }
+
+  void finish() override {
+    GRAPHRUN_CHECK(begun.size() == buckets.size(), "OrderedSum: an array is not complete");
+    for (const std::uint64_t number : begun) together.wait(number);
+    begun.clear();
+  }
+
+  std::vector<std::pair<std::size_t, std::size_t>> owned(int rank) const override {
+    std::vector<std::pair<std::size_t, std::size_t>> ranges;
+    for (const Bucket& bucket : buckets) {
+      const ElementRange own = bucket.slice(rank);
+      if (own.size() > 0) ranges.emplace_back(own.begin, own.end);
+    }
+    return ranges;
+  }
+
+  void hand_out(const Tensor& from_owners) override {
+    GRAPHRUN_CHECK(begun.empty(), "OrderedSum: an addition is in progress");
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      begun.push_back(together.start({{}, [self = shared_from_this(), b, from_owners] {
+                                        return self->hand_out_bucket(b, from_owners, [] { return Stage(); });
+                                      }}));
+    }
+    finish();
+  }
+
   Communicator& together;
   const int me, n;
   const std::size_t of_bucket;  // elements; the last bucket may have fewer
-  Tensor numbers;
+  Tensor array;
   Tensor sums;  // of this process's slices, if further rounds follow
   std::vector<Bucket> buckets;
   std::vector<std::vector<float>> free_rooms;
@@ -323,53 +358,15 @@ struct OrderedSum::Impl : std::enable_shared_from_this<OrderedSum::Impl> {
 };
 
 OrderedSum::OrderedSum(Communicator& communicator, std::size_t count, std::size_t unit)
-    : impl_(std::make_shared<Impl>(communicator, count, unit)) {}
+    : impl_(std::make_shared<OnHost>(communicator, count, unit)) {}
 
-const Tensor& OrderedSum::numbers() const { return impl_->numbers; }
-
-void OrderedSum::begin_from_numbers() {
-  for (Impl::Bucket& bucket : impl_->buckets) {
-    const Impl::Elements own = impl_->slice(bucket, impl_->me);
-    std::copy_n(impl_->at(own.begin), own.size(), impl_->sum_in(bucket));
-  }
-}
-
-void OrderedSum::begin(const Round& round) {
-  GRAPHRUN_CHECK(impl_->begun.empty(), "OrderedSum: an addition is in progress");
-  impl_->round = round;
-}
-
-// Packing a bucket is the communication thread's work as well.
-void OrderedSum::ready(std::size_t end) {
-  std::vector<std::uint64_t>& begun = impl_->begun;
-  while (begun.size() < impl_->buckets.size() && impl_->buckets[begun.size()].all.end <= end) {
-    const std::size_t b = begun.size();
-    begun.push_back(impl_->together.start({{}, [impl = impl_, b] { return impl->enter(b); }}));
-  }
-}
-
-std::vector<std::pair<std::size_t, std::size_t>> OrderedSum::owned(int rank) const {
-  std::vector<std::pair<std::size_t, std::size_t>> ranges;
-  for (const Impl::Bucket& bucket : impl_->buckets) {
-    const Impl::Elements own = impl_->slice(bucket, rank);
-    if (own.size() > 0) ranges.emplace_back(own.begin, own.end);
-  }
-  return ranges;
-}
-
-void OrderedSum::hand_out(const Tensor& array) {
-  GRAPHRUN_CHECK(impl_->begun.empty(), "OrderedSum: an addition is in progress");
-  for (std::size_t b = 0; b < impl_->buckets.size(); ++b) {
-    impl_->begun.push_back(
-        impl_->together.start({{}, [impl = impl_, b, array] { return impl->hand_out(b, array, [] { return Stage(); }); }}));
-  }
-  finish();
-}
-
-void OrderedSum::finish() {
-  GRAPHRUN_CHECK(impl_->begun.size() == impl_->buckets.size(), "OrderedSum: an array is not complete");
-  for (const std::uint64_t number : impl_->begun) impl_->together.wait(number);
-  impl_->begun.clear();
-}
+const Tensor& OrderedSum::numbers() const { return impl_->numbers(); }
+const DeviceMemory& OrderedSum::numbers_on_device() const { return impl_->numbers_on_device(); }
+void OrderedSum::begin_from_numbers() { impl_->begin_from_numbers(); }
+void OrderedSum::begin(const Round& round) { impl_->begin(round); }
+void OrderedSum::ready(std::size_t end) { impl_->ready(end); }
+void OrderedSum::finish() { impl_->finish(); }
+std::vector<std::pair<std::size_t, std::size_t>> OrderedSum::owned(int rank) const { return impl_->owned(rank); }
+void OrderedSum::hand_out(const Tensor& array) { impl_->hand_out(array); }
 
 }  // namespace graphrun

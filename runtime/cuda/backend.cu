@@ -47,9 +47,23 @@ std::array<int, 4> count_clusters(const DeviceLimits& limits) {
   return counts;
 }
 
+// As nvidia-smi writes it.
+std::string text_of(const cudaUUID_t& uuid) {
+  std::string text = "GPU";
+  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
+    text += kDigits[byte / 16];
+    text += kDigits[byte % 16];
+  }
+  return text;
+}
+
 class CudaBackend : public Backend {
  public:
-  CudaBackend(int ordinal, const cudaDeviceProp& properties) : ordinal_(ordinal), name_(properties.name) {
+  CudaBackend(int ordinal, const cudaDeviceProp& properties)
+      : ordinal_(ordinal), name_(properties.name), uuid_(text_of(properties.uuid)) {
     name_ += " (compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor) + ")";
     use();
     limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin, has_matrix_units(properties.major), {}};
@@ -59,6 +73,7 @@ class CudaBackend : public Backend {
     open_pool();
   }
   std::string name() const override { return name_; }
+  std::string uuid() const override { return uuid_; }
   void use() override { check(cudaSetDevice(ordinal_), "choosing the device"); }
 
   void* allocate(std::size_t bytes) override {
@@ -297,7 +312,7 @@ class CudaBackend : public Backend {
   }
 
   int ordinal_;
-  std::string name_;
+  std::string name_, uuid_;
   DeviceLimits limits_;
   cudaStream_t stream_ = nullptr, current_ = nullptr;  // current_ receives new work
   cudaEvent_t fork_ = nullptr;                         // the point where the auxiliary streams forked, if they have
@@ -311,14 +326,8 @@ class CudaBackend : public Backend {
 };
 
 std::unique_ptr<Backend> open(int ordinal, std::string& why) {
-  int count = 0;
-  if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess || count == 0) {
-    why = status == cudaErrorInsufficientDriver
-              ? "there is no NVIDIA driver, or one that is too old for CUDA " + std::to_string(CUDART_VERSION / 1000)
-          : status == cudaSuccess || status == cudaErrorNoDevice ? "the driver knows no GPU"
-                                                                 : cudaGetErrorString(status);
-    return nullptr;
-  }
+  const int count = count_devices(why);
+  if (count == 0) return nullptr;
   if (ordinal >= count) {
     why = "there " + std::string(count == 1 ? "is 1 GPU" : "are " + std::to_string(count) + " GPUs") + ", counted from 0";
     return nullptr;
@@ -338,6 +347,17 @@ std::unique_ptr<Backend> open(int ordinal, std::string& why) {
 }
 
 }  // namespace
+
+int count_devices(std::string& why) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess && count > 0) return count;
+  why = status == cudaErrorInsufficientDriver
+            ? "there is no NVIDIA driver, or one that is too old for CUDA " + std::to_string(CUDART_VERSION / 1000)
+        : status == cudaSuccess || status == cudaErrorNoDevice ? "the driver knows no GPU"
+                                                               : cudaGetErrorString(status);
+  return 0;
+}
 
 std::unique_ptr<Backend> open_backend(int ordinal, std::string& why) {
   try {

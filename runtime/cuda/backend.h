@@ -11,6 +11,9 @@ namespace graphrun::cuda {
 // Device `ordinal`, counted from 0. Null if it cannot be opened, with the reason in `why`.
 std::unique_ptr<Backend> open_backend(int ordinal, std::string& why);
 
+// The number of devices. 0 if there are none, with the reason in `why`.
+int count_devices(std::string& why);
+
 // Whether devices of this compute capability (its first number) multiply TF32 and bfloat16: runtime/cuda/matrix_units.h.
 constexpr bool has_matrix_units(int major) { return major >= 8; }
 

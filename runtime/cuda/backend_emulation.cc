@@ -14,9 +14,17 @@
 namespace graphrun::cuda {
 namespace {
 
+// Two, unless the environment says how many.
+int emulated_devices() {
+  const char* const asked = std::getenv("GRAPHRUN_EMULATED_DEVICES");
+  return asked == nullptr ? 2 : std::atoi(asked);
+}
+
 class EmulatedBackend : public Backend {
  public:
+  explicit EmulatedBackend(int ordinal) : ordinal_(ordinal) {}
   std::string name() const override { return "an emulated device"; }
+  std::string uuid() const override { return "GPU-emulated-" + std::to_string(ordinal_); }
   void use() override { use_emulated_device(this); }
   void* allocate(std::size_t bytes) override {
     check_nothing_is_noted();
@@ -89,6 +97,7 @@ class EmulatedBackend : public Backend {
   }
 
  private:
+  const int ordinal_;
   // Few threads, since each is a host thread; little memory, so that some loops' weights do not fit.
   DeviceLimits limits_ = {3, 24, 24 << 10, true, {}};
 
@@ -115,9 +124,15 @@ class EmulatedBackend : public Backend {
 }  // namespace
 
 std::unique_ptr<Backend> open_backend(int ordinal, std::string& why) {
-  if (ordinal < 2) return std::make_unique<EmulatedBackend>();
-  why = "two devices are emulated, cuda:0 and cuda:1";
+  if (ordinal < emulated_devices()) return std::make_unique<EmulatedBackend>(ordinal);
+  why = emulated_devices() == 2 ? "two devices are emulated, cuda:0 and cuda:1"
+                                : std::to_string(emulated_devices()) + " devices are emulated";
   return nullptr;
+}
+
+int count_devices(std::string& why) {
+  if (emulated_devices() == 0) why = "no devices are emulated";
+  return emulated_devices();
 }
 
 }  // namespace graphrun::cuda

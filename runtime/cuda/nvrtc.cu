@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "runtime/base/status.h"
 #include "runtime/cuda/generated.h"
+#include "runtime/cuda/toolkit.h"
 
 namespace graphrun::cuda {
 namespace {
@@ -25,18 +25,7 @@ constexpr DeviceHeader kStandardHeaders[] = {
 };
 
 void* open_library(std::string& why) {
-  std::vector<std::string> names;
-  const std::vector<std::string> versions = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
-  names.insert(names.end(), versions.begin(), versions.end());
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* root = std::getenv(variable)) {
-      for (const std::string& name : versions) names.push_back(std::string(root) + "/lib64/" + name);
-    }
-  }
-  for (const std::string& name : versions) names.push_back("/usr/local/cuda/lib64/" + name);
-  for (const std::string& name : names) {
-    if (void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
-  }
+  if (void* library = open_of_toolkit({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})) return library;
   why = "there is no libnvrtc.so of CUDA 12 or 13 where libraries are looked for, nor under $CUDA_HOME or /usr/local/cuda";
   return nullptr;
 }

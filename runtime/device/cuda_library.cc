@@ -73,6 +73,16 @@ const Device& cuda_device(int ordinal) {
   return *device;
 }
 
+int cuda_device_count() {
+  Opened& opened = Opened::instance();
+  const std::lock_guard lock(opened.mutex);
+  std::string why;
+  if (opened.library == nullptr) opened.library = load(why);
+  const int count = opened.library == nullptr ? 0 : opened.library->count(why);
+  if (count == 0) refuse(0, why);
+  return count;
+}
+
 const Device* gpu_or_null() {
   // Look for the driver first: loading cuBLAS takes longer than the rest of a program's start.
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY);

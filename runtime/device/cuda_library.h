@@ -11,6 +11,9 @@ namespace graphrun {
 // device.
 const Device& cuda_device(int ordinal);
 
+// The number of CUDA devices, at least 1. Throws like cuda_device if there is none.
+int cuda_device_count();
+
 // GPU 0, or null if there is none that graphrun can use: no library, no driver, or only the emulated device.
 const Device* gpu_or_null();
 

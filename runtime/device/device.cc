@@ -14,9 +14,9 @@ const KernelRegistry& sealed(KernelRegistry& kernels) {
 
 }  // namespace
 
-Device::Device(KernelRegistry& kernels) : kernels_(sealed(kernels)), loops_{} {}
+Device::Device(KernelRegistry& kernels) : kernels_(sealed(kernels)), library_(nullptr) {}
 Device::Device(const DeviceLibrary& library, std::unique_ptr<Backend> backend)
-    : kernels_(library.kernels), loops_(library.loops), backend_(std::move(backend)) {}
+    : kernels_(library.kernels), library_(&library), backend_(std::move(backend)) {}
 
 std::string Device::name() const { return is_cpu() ? "the CPU" : backend_->name(); }
 
@@ -25,10 +25,12 @@ Backend& Device::backend() const {
   return *backend_;
 }
 
-const LoopCompiler& Device::loops() const {
-  GRAPHRUN_CHECK(backend_ != nullptr, "the CPU launches no loops");
-  return loops_;
+const DeviceLibrary& Device::library() const {
+  GRAPHRUN_CHECK(library_ != nullptr, "the CPU has no library");
+  return *library_;
 }
+
+const LoopCompiler& Device::loops() const { return library().loops; }
 
 const Device& cpu_device() {
   static const Device device(registered_kernels<DeviceKind::kCpu>());

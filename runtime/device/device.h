@@ -13,10 +13,20 @@
 
 namespace graphrun {
 
+class Communicator;
+class DeviceGroup;
+
 // A library that implements a kind of device; it stays loaded until the program ends.
 struct DeviceLibrary {
   // Opens device `ordinal`, counted from 0. Null if that is not possible, with the reason in `why`.
   std::unique_ptr<Backend> (*open)(int ordinal, std::string& why);
+  // The number of devices. 0 if there are none, with the reason in `why`.
+  int (*count)(std::string& why);
+  // For runtime/communicator/device_group.h. The name and version of what carries arrays between the devices of processes;
+  // empty if it cannot be loaded, with the reason in `why`.
+  std::string (*carrier)(std::string& why);
+  // All processes call it, if each has a carrier. Throws UserError (kRunFailed, E0513) and PeerEnd.
+  std::unique_ptr<DeviceGroup> (*join)(Backend& device, Communicator& together);
   const KernelRegistry& kernels;  // sealed
   LoopCompiler loops;
   bool emulated = false;  // its devices are emulated on the host
@@ -35,13 +45,14 @@ class Device {
   bool is_cpu() const { return backend_ == nullptr; }
   std::string name() const;  // "the CPU", or the backend's name
   const KernelRegistry& kernels() const { return kernels_; }
-  // The CPU has neither: both throw InternalError there.
+  // The CPU has none of these: they throw InternalError there.
   Backend& backend() const;
   const LoopCompiler& loops() const;
+  const DeviceLibrary& library() const;
 
  private:
   const KernelRegistry& kernels_;
-  const LoopCompiler loops_;
+  const DeviceLibrary* const library_;      // null: the CPU
   const std::unique_ptr<Backend> backend_;  // null: the CPU
 };
 

@@ -17,6 +17,16 @@ void* DeviceVariables::give(const std::string& name, const Tensor& tensor) {
   return copy.memory.raw();
 }
 
+void DeviceVariables::put(const std::string& name, const Tensor& tensor, const DeviceMemory& place) {
+  Copy& copy = copies_[name];
+  if (copy.memory.raw() != place.raw()) {
+    const bool has_elements = copy.memory.raw() != nullptr && copy.version == tensor.version();
+    if (has_elements) backend_.copy(place.raw(), copy.memory.raw(), place.bytes());
+    copy.memory = place;
+  }
+  give(name, tensor);
+}
+
 void DeviceVariables::bring_back(const std::string& name, const Tensor& tensor) {
   const auto it = copies_.find(name);
   if (it == copies_.end() || !it->second.newer || it->second.version != tensor.version()) return;

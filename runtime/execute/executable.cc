@@ -89,6 +89,13 @@ void Variables::erase(const std::string& name) {
   tensors_.erase(name);
 }
 
+void Variables::put_on_device(const std::string& name, const DeviceMemory& place) {
+  GRAPHRUN_CHECK(on_device_ != nullptr, "variables without copies on a device");
+  on_device_->put(name, on_host(name), place);
+}
+
+void Variables::mark_written_on_device(const std::string& name) { on_device_->will_write(name); }
+
 const std::map<std::string, Tensor>& Variables::all() const {
   if (on_device_) {
     for (const auto& [name, tensor] : tensors_) on_device_->bring_back(name, tensor);

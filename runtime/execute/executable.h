@@ -19,6 +19,7 @@
 
 namespace graphrun {
 
+class DeviceMemory;
 class DeviceVariables;
 
 // The buffers that outlive a run, by full name: parameters, optimizer slots, states of a stream. Executables cache what they
@@ -35,6 +36,11 @@ class Variables {
   void set(const std::string& name, Tensor tensor);
   void erase(const std::string& name);
   const std::map<std::string, Tensor>& all() const;
+
+  // For variables on a device: makes the copy there lie in memory of the caller's until the variable is set again, and says
+  // that others than a run have written it there.
+  void put_on_device(const std::string& name, const DeviceMemory& place);
+  void mark_written_on_device(const std::string& name);
 
   // For executables: the tensor as it is in host memory, and the copies on a device, null if there are none.
   const Tensor& on_host(const std::string& name) const;

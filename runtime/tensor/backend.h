@@ -23,8 +23,8 @@ struct DeviceLimits {
   static constexpr int cluster_size(std::size_t i) { return 2 << i; }
 };
 
-// Threads: name(), limits() and use() may be called from several threads at the same time. The other functions may be called
-// from any thread, but from one at a time: they share the streams.
+// Threads: name(), uuid(), limits() and use() may be called from several threads at the same time. The other functions may be
+// called from any thread, but from one at a time: they share the streams.
 class Backend {
  public:
   // A recorded sequence of work that can be replayed any number of times.
@@ -35,6 +35,7 @@ class Backend {
 
   virtual ~Backend() = default;
   virtual std::string name() const = 0;  // "NVIDIA H100 (compute capability 9.0)"
+  virtual std::string uuid() const = 0;  // "GPU-8f2d…": no other device has it, on any machine
 
   // Makes this the calling thread's current device (cudaSetDevice). The functions below do so themselves where they need it;
   // kernels are made and launched after a call.
@@ -104,6 +105,13 @@ class DeviceMemory {
   DeviceMemory() = default;
   // Throws like allocate_on.
   DeviceMemory(Backend& backend, std::size_t bytes) : memory_(allocate_on(backend, bytes)), bytes_(bytes) {}
+  // `bytes` bytes of this block from byte `begin` on; the part keeps the whole block.
+  DeviceMemory part(std::size_t begin, std::size_t bytes) const {
+    DeviceMemory part;
+    part.memory_ = {memory_, static_cast<char*>(memory_.get()) + begin};
+    part.bytes_ = bytes;
+    return part;
+  }
   void* raw() const { return memory_.get(); }
   std::size_t bytes() const { return bytes_; }
 

@@ -14,6 +14,7 @@ namespace graphrun {
 class Counting : public Backend {
  public:
   std::string name() const override { return "one that counts"; }
+  std::string uuid() const override { return "GPU-that-counts"; }
   void use() override {}
   void* allocate(std::size_t) override { return nullptr; }
   void release(void*) override {}

@@ -13,6 +13,7 @@
 #include "runtime/device/cuda_library.h"
 #include "runtime/threads/threads.h"
 #include "tools/help/topics.h"
+#include "tools/processes/devices.h"
 #include "tools/processes/same.h"
 
 namespace graphrun {
@@ -171,8 +172,9 @@ std::vector<GraphRequest::Setting> set_bindings(const po::variables_map& options
   return bindings;
 }
 
-const Device& parse_device(const std::string& name, bool needs_cpu) {
-  if (name == "auto" && !needs_cpu) {
+const Device& parse_device(const std::string& name, bool needs_cpu, const Communicator* together) {
+  if (name == kAllDevices) return own_device(together);
+  if (name == "auto" && !needs_cpu && together == nullptr) {
     if (const Device* const gpu = gpu_or_null()) return *gpu;
   }
   if (name == "cpu" || name == "auto") {
@@ -196,7 +198,7 @@ const Device& parse_device(const std::string& name, bool needs_cpu) {
   }
   if (ordinal < 0) {
     throw UserError(ExitCode::kUsage, "E0508 no-device", fmt::format("there is no device '{}'", name),
-                    {"help: devices: cpu, cuda, cuda:N (the GPUs, counted from 0), auto"});
+                    {"help: devices: cpu, cuda, cuda:N (the GPUs, counted from 0), cuda:all (a GPU for each process), auto"});
   }
   return cuda_device(ordinal);
 }
@@ -229,10 +231,10 @@ std::optional<WeightForm> weights_option(const po::variables_map& options) {
   return form->second;
 }
 
-const Device& device_for(const po::variables_map& options, const LoadedJob& job, bool needs_cpu) {
+const Device& device_for(const po::variables_map& options, const LoadedJob& job, const Communicator* together) {
   const bool rounds = std::any_of(job.infer.begin(), job.infer.end(),
                                   [](const InferSpec& mode) { return mode.weights != WeightForm::kFloat32; });
-  const Device& device = parse_device(option<std::string>(options, "device"), needs_cpu || rounds);
+  const Device& device = parse_device(option<std::string>(options, "device"), rounds, together);
   if (rounds && options.count("weights") != 0 && !device.is_cpu())
     throw UsageError("--weights works only on the CPU: leave out --weights or --device");
   return device;

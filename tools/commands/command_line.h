@@ -61,11 +61,14 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text);
 std::vector<GraphRequest::Setting> set_bindings(const po::variables_map& options);
 po::options_description set_option();
 
-// Opens "cpu", "cuda", "cuda:N" or "auto": GPU 0 if there is one, unless the command `needs_cpu`; else the CPU. Throws
-// UserError (kUsage, E0508) if the device is not available.
-const Device& parse_device(const std::string& name, bool needs_cpu = false);
+// Opens "cpu", "cuda", "cuda:N", "cuda:all" (see own_device) or "auto": GPU 0 if there is one, unless the command `needs_cpu`
+// or there are several processes; else the CPU. Throws UserError (kUsage, E0508) if the device is not available.
+const Device& parse_device(const std::string& name, bool needs_cpu = false, const Communicator* together = nullptr);
 inline constexpr const char* kDeviceHelp =
     "cpu, cuda, cuda:N (GPU N) or auto: GPU 0 if there is one and the other options do not need the CPU, else the CPU";
+inline constexpr const char* kDeviceOfEachHelp =
+    "cpu, cuda, cuda:N (GPU N), cuda:all (a GPU for each process) or auto: GPU 0 if there is one, there is one process and the "
+    "other options do not need the CPU, else the CPU";
 
 // "float32", "tf32" or "bfloat16". Throws UsageError.
 ProductPrecision parse_product_precision(const std::string& name);
@@ -74,7 +77,7 @@ ProductPrecision parse_product_precision(const std::string& name);
 std::optional<WeightForm> weights_option(const po::variables_map& options);
 // The device of --device for a model whose job has the value of --weights: only the CPU rounds weights, so `auto` takes it if a
 // mode of the job does. Throws UsageError if --weights and --device do not go together, and what parse_device throws.
-const Device& device_for(const po::variables_map& options, const LoadedJob& job, bool needs_cpu);
+const Device& device_for(const po::variables_map& options, const LoadedJob& job, const Communicator* together);
 inline constexpr const char* kWeightsHelp =
     "round the network's matrices on the CPU: bfloat16, int8 or float32 (no rounding); default: as in the job's infer block";
 inline constexpr const char* kNoShortlistHelp = "for generation: search all words, even if the job has a shortlist";

@@ -34,7 +34,7 @@ ExitCode evaluate_together(const Arguments& arguments, Communicator* together) {
       "each", po::value<std::string>()->value_name("FILE"),
       "also the reports of every example, in FILE: one JSON object a line, in the data's order; without reports that compare "
       "text")("no-shortlist", kNoShortlistHelp)("weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
-      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
+      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceOfEachHelp);
   CommandLine line;
   line.usage = "graphrun evaluate MODEL [--data FILE ...] [option ...]";
   line.about =
@@ -58,7 +58,7 @@ ExitCode evaluate_together(const Arguments& arguments, Communicator* together) {
   if (weights) {
     for (InferSpec& mode : model.network.job.infer) mode.weights = *weights;
   }
-  const Device& device = device_for(*options, network.job, together != nullptr);
+  const Device& device = device_for(*options, network.job, together);
   for (InferSpec& mode : model.network.job.infer) {
     if (options->count("no-shortlist") != 0 && mode.generate) mode.generate->shortlist.reset();
   }

@@ -65,7 +65,7 @@ ExitCode infer_together(const Arguments& arguments, Communicator* together) {
       "fetch-out", po::value<std::string>()->value_name("FILE"),
       "the safetensors file for them: 0/NAME of the first batch, 1/NAME, ...")(
       "weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
-      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
+      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceOfEachHelp);
   CommandLine line;
   line.usage = "graphrun infer MODEL [FILE] [option ...]";
   line.about =
@@ -101,7 +101,7 @@ ExitCode infer_together(const Arguments& arguments, Communicator* together) {
     for (InferSpec& mode : model.network.job.infer) mode.weights = *weights;
     infer_options.weights = *weights;
   }
-  infer_options.device = &device_for(*options, model.network.job, together != nullptr);
+  infer_options.device = &device_for(*options, model.network.job, together);
   const std::string file = option<std::string>(*options, "FILE", "-");
   infer_options.from_stdin = file == "-";
   infer_options.together = together;

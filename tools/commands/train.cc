@@ -7,9 +7,11 @@
 #include <charconv>
 
 #include "compiler/frontend/source.h"
+#include "runtime/device/cuda_library.h"
 #include "tools/commands/command_line.h"
 #include "tools/job/defaults.h"
 #include "tools/job/job.h"
+#include "tools/processes/devices.h"
 #include "tools/processes/processes.h"
 #include "tools/run/start_record.h"
 #include "tools/runs/seeds.h"
@@ -47,11 +49,12 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
       "try", po::value<std::string>()->value_name("N"),
       "make N updates and one validation, print the time and memory that the whole run needs, and write no files; "
       "needs no --out")("dump-job", "print the job with the values of --set and all defaults; needs no --out")(
-      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp)(
+      "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceOfEachHelp)(
       "processes", po::value<std::string>()->value_name("N"),
       "train with N processes on this machine, which share the batches of each update and write the same files as one "
-      "process; runs mpirun")("silence", po::value<std::string>()->value_name("SECONDS"),
-                              "with several processes, how long one may not answer before it counts as gone; default 60");
+      "process; runs mpirun; with --device cuda:all, as many as there are GPUs unless N is given")(
+      "silence", po::value<std::string>()->value_name("SECONDS"),
+      "with several processes, how long one may not answer before it counts as gone; default 60");
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =
@@ -109,17 +112,23 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
   if (!processes.empty() && together != nullptr && whole_number("--processes", processes) != together->size()) {
     throw UsageError(fmt::format("--processes {}, but a launcher started {}", processes, together->size()));
   }
-  const bool several = together != nullptr || (!processes.empty() && whole_number("--processes", processes) > 1);
+  std::string device = option<std::string>(*options, "device");
+  int wanted = processes.empty() ? 1 : whole_number("--processes", processes);
+  if (together == nullptr && device == kAllDevices) {
+    if (processes.empty()) wanted = cuda_device_count();
+    if (wanted == 1) device = "cuda";
+  }
+  const bool several = together != nullptr || wanted > 1;
   if (several && tries) throw UsageError("--try is of one process");
   if (several && !seeds.empty()) throw UsageError("--seeds trains one run after another, each with one process");
   if (several && together == nullptr) {
     Arguments words = {"train"};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    return launch(whole_number("--processes", processes), words);
+    return launch(wanted, words);
   }
   // Under auto, a run stays on the kind of device on which it began: another would give other bits.
   const bool continues = request.begin != RunFolder::Begin::kNew && began_on_cpu(request.out);
-  request.device = &parse_device(option<std::string>(*options, "device"), together != nullptr || continues);
+  request.device = &parse_device(device, continues, together);
   if (tries) {
     for (const char* other : {"resume", "begin-or-resume", "seeds", "tensorboard", "profile"})
       if (options->count(other) != 0)

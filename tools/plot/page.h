@@ -22,7 +22,8 @@ std::string html_page(const std::string& title, const std::vector<PageSection>& 
 std::string svg_image(std::string_view svg, std::string_view description);
 // Rows of cells; the first row is the head.
 std::string html_table(const std::vector<std::vector<std::string>>& rows);
-// A table of figures. One of confusions gets sums, colors by the share of a row's sum, and a list of the most frequent mistakes.
+// A table of figures. One of confusions gets sums, colors by the share of a row's sum, and a list of the most frequent
+// mistakes.
 std::string html_figures(const Table& table);
 std::string preformatted(std::string_view text);
 

@@ -45,13 +45,23 @@ SharedBatches::SharedBatches(Communicator& together, BatchSource& source, Steppe
       share_{together.rank(), together.size(), recipe.parts > 1 ? recipe.parts : recipe.accumulate, 0},
       slots_(stepper.sums()),
       begins_(beginnings(stepper.variables(), slots_, unit_of(recipe, stepper))),
-      sum_(together, begins_.back(), unit_of(recipe, stepper)) {
+      devices_(join_devices(stepper.device(), together)),
+      sum_(make_sum(recipe)) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Tensor& slot = stepper.variables().at(slots_[i]);
-    places_.push_back(Tensor::part_of(sum_.numbers(), static_cast<std::int64_t>(begins_[i]), slot.sizes()));
+    if (devices_) {
+      places_on_device_.push_back(sum_.numbers_on_device().part(begins_[i] * sizeof(float), slot.bytes()));
+    } else {
+      places_.push_back(Tensor::part_of(sum_.numbers(), static_cast<std::int64_t>(begins_[i]), slot.sizes()));
+    }
   }
   bring_slots();
   if (recipe.shards_optimizer && stepper.is_on_cpu()) sharded_.emplace(together, stepper, sum_, slots_, begins_);
+}
+
+OrderedSum SharedBatches::make_sum(const Recipe& recipe) {
+  if (devices_) return {*devices_, begins_.back()};
+  return {together_, begins_.back(), unit_of(recipe, stepper_)};
 }
 
 void SharedBatches::take_variables() {
@@ -81,12 +91,27 @@ std::optional<SharedBatches::Counted> SharedBatches::next(std::int64_t step, int
 
 // Makes the array contain the slots: moves those there that were set since, and copies what a device has computed.
 void SharedBatches::bring_slots() {
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
+  for (std::size_t i = 0; i < places_on_device_.size(); ++i) {
+    stepper_.variables().put_on_device(slots_[i], places_on_device_[i]);
+  }
+  for (std::size_t i = 0; i < places_.size(); ++i) {
     const Tensor& slot = stepper_.variables().at(slots_[i]);
     if (slot.raw() == places_[i].raw()) continue;
     std::copy_n(slot.data<float>(), slot.count(), places_[i].data<float>());
     stepper_.variables().set(slots_[i], places_[i]);
   }
+}
+
+void SharedBatches::clear_slots() {
+  for (const DeviceMemory& place : places_on_device_) devices_->device().clear(place.raw(), place.bytes());
+  for (const Tensor& place : places_) std::fill_n(place.data<float>(), place.count(), 0.0f);
+}
+
+void SharedBatches::mark_slots_written() {
+  if (devices_) {
+    for (const std::string& slot : slots_) stepper_.variables().mark_written_on_device(slot);
+  }
+  for (const Tensor& place : places_) place.mark_written();
 }
 
 // Begins the sum of a round, if there is one, before the gradients of this process's batch overwrite the slots. Returns whether
@@ -102,7 +127,7 @@ bool SharedBatches::begin_sum(const RoundOfUpdate& round) {
   // The sum of the batches before, which every process has, is process 0's.
   if (round.begins_update || in_slots_) has_own_ = !round.begins_update && share_.rank == 0;
   if (round.is_wanted) {
-    sum_.begin({0, share_.processes - 1, true, sharded_ && round.ends_update ? Result::kOwners : Result::kAll});
+    sum_.begin({0, share_.processes - 1, true, sharded_ && round.ends_update ? Result::kOwners : Result::kAll, true});
   }
   return round.is_wanted;
 }
@@ -136,7 +161,7 @@ void SharedBatches::take_round(std::int64_t step, int signal) {
     own = {figures.loss, figures.per, batch->rows, batch->tokens, signal};
     bring_slots();
   } else if (by_process_ && is_summed && !has_own_) {
-    for (const Tensor& place : places_) std::fill_n(place.data<float>(), place.count(), 0.0f);
+    clear_slots();
   }
   ready(slots_.size());
   std::vector<RoundFigures> figures(static_cast<std::size_t>(together_.size()));
@@ -144,9 +169,7 @@ void SharedBatches::take_round(std::int64_t step, int signal) {
   together_.share(&own, sizeof own, figures.data());
   const double shared = seconds_now();
   if (is_summed) sum_.finish();
-  if (is_wanted) {
-    for (const Tensor& place : places_) place.mark_written();
-  }
+  if (is_wanted) mark_slots_written();
   waiting_ += shared - computed;
   communicating_ += seconds_now() - shared;
   in_slots_ = is_wanted;

@@ -2,16 +2,21 @@
 // and the gradients are added in the order of the batches. The result has the bits of one process. Gradients are sent while the
 // pass that computes them still runs. With train.sum: BY_PROCESS, a process adds the gradients of its own batches, and the
 // processes add these sums once an update.
+//
+// On GPUs, gradients stay in the devices' memory if there is something that carries them (runtime/communicator/device_group.h).
+// Otherwise, they are copied to the host and back.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/communicator/communicator.h"
+#include "runtime/communicator/device_group.h"
 #include "tools/data/batch_source.h"
 #include "tools/train/sharded_update.h"
 #include "tools/train/stepper.h"
@@ -20,8 +25,8 @@ namespace graphrun {
 
 class SharedBatches {
  public:
-  // The arguments must outlive it. `cut`: whether the run validates or saves after `done` batches of an epoch; a round ends
-  // there.
+  // All processes make it together. The arguments must outlive it. `cut`: whether the run validates or saves after `done`
+  // batches of an epoch; a round ends there. Throws what join_devices throws.
   SharedBatches(Communicator& together, BatchSource& source, Stepper& stepper, const Recipe& recipe,
                 std::function<bool(std::int64_t done)> cut);
 
@@ -67,7 +72,10 @@ class SharedBatches {
     bool is_wanted = false;  // whether the sum is used after this round
   };
   bool begin_sum(const RoundOfUpdate& round);
+  OrderedSum make_sum(const Recipe& recipe);
   void bring_slots();
+  void clear_slots();
+  void mark_slots_written();
 
   Communicator& together_;
   BatchSource& source_;
@@ -80,9 +88,12 @@ class SharedBatches {
   std::int64_t update_begin_ = 0;  // a batch of the epoch that begins an update
   std::deque<Counted> counted_;
   const std::vector<std::string> slots_;
-  const std::vector<std::size_t> begins_;  // of the slots in the array of `sum_`, and its end
+  const std::vector<std::size_t> begins_;       // of the slots in the array of `sum_`, and its end
+  const std::unique_ptr<DeviceGroup> devices_;  // null: gradients are added in host memory
   OrderedSum sum_;
-  std::vector<Tensor> places_;  // of the slots, parts of that array
+  // Of the slots, parts of that array: on the host or on the device.
+  std::vector<Tensor> places_;
+  std::vector<DeviceMemory> places_on_device_;
   std::optional<ShardedUpdate> sharded_;
   // Whether the slots contain the sums up to the last batch; if sharded, whether each process has those of its slices.
   bool in_slots_ = true;

@@ -51,6 +51,7 @@ class Stepper {
   // Whether add() may return before the update is done.
   bool runs_ahead() const { return !is_on_cpu() && update_ == nullptr; }
   bool is_on_cpu() const { return target_.device->is_cpu(); }
+  const Device& device() const { return *target_.device; }
   // add() in two parts, for processes that share the batches of an update. Writes the gradients of this batch into the slots
   // sums(); if it `adds`, adds them to their contents. `number`: that of the batch in update `step`, from 0. `written`, on the
   // CPU: called during the run with the number of slots that have their values, the first ones of sums().

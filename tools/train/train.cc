@@ -8,6 +8,7 @@
 
 #include "compiler/ir/printer.h"
 #include "runtime/base/file.h"
+#include "runtime/communicator/device_group.h"
 #include "runtime/execute/profiler.h"
 #include "runtime/tensor/checkpoint.h"
 #include "runtime/threads/threads.h"
@@ -16,6 +17,7 @@
 #include "tools/cli/shell.h"
 #include "tools/json/json.h"
 #include "tools/model/model_folder.h"
+#include "tools/processes/devices.h"
 #include "tools/processes/same.h"
 #include "tools/run/progress.h"
 #include "tools/run/run_folder.h"
@@ -160,6 +162,9 @@ std::vector<Fact> facts_of(const Prepared& prepared, const std::string& data) {
                      sha256(vocabulary.text())});
   }
   facts.push_back({"another device", "it", prepared.device.is_cpu() ? "is the CPU" : "is a GPU", ""});
+  const std::string carrier = carrier_of(prepared.device);
+  facts.push_back({"another NCCL", "it", "is " + (carrier.empty() ? "none" : carrier), ""});
+  facts.push_back({"another GPU, so that last bits may differ", "it", "is " + prepared.device.name(), "", false});
   facts.push_back({"another processor, so that last bits may differ", "it", "has " + instruction_sets(), "", false});
   return facts;
 }
@@ -169,11 +174,13 @@ std::string processes_text(const Communicator& together, const Prepared& prepare
   const Recipe& recipe = prepared.recipe;
   std::set<std::string> machines;
   for (int rank = 0; rank < together.size(); ++rank) machines.insert(together.machine(rank));
+  const std::string carrier = carrier_of(prepared.device);
+  const std::string gpus = prepared.device.is_cpu() ? "" : ", " + (carrier.empty() ? "gradients through the host" : carrier);
   const std::int64_t windows = recipe.parts > 1 ? recipe.accumulate / recipe.parts : 1;  // or one update's batches
   const std::int64_t rounds = windows * ((recipe.accumulate / windows + together.size() - 1) / together.size());
-  return fmt::format("{} on {}, {} each, {}; {} per update, {}{}", together.size(),
+  return fmt::format("{} on {}, {} each, {}{}; {} per update, {}{}", together.size(),
                      counted(static_cast<std::int64_t>(machines.size()), "machine"), counted(threads(), "thread"),
-                     together.library(), counted(recipe.accumulate, "batch", "es"), counted(rounds, "round"),
+                     together.library(), gpus, counted(recipe.accumulate, "batch", "es"), counted(rounds, "round"),
                      recipe.shards_optimizer && prepared.device.is_cpu() ? "; the optimizer is sharded" : "");
 }
 
@@ -185,7 +192,11 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   warnings.insert(warnings.end(), job.warnings.begin(), job.warnings.end());
   Communicator* const together = request.together;
   const bool writes = together == nullptr || together->rank() == 0;
-  if (together != nullptr) require_batches(job, *together);
+  if (together != nullptr) {
+    require_batches(job, *together);
+    require_own_devices(*together, *request.device);
+    carrier_of(*request.device);  // throws if it is missing
+  }
   RunFolder folder(request.out, writes ? request.begin : RunFolder::Begin::kShared);
   const bool profiles = writes && !request.profile.empty();
   if (profiles) const AtomicFile probe(request.profile);  // checks that it can be written; an existing file stays

@@ -12,15 +12,15 @@ from proof.training import losses, shorten
 MOST_GROWTH = 4  # MiB of the device's memory, once all lengths have been seen
 
 
-def segmenter(machine, name, sets, environment=None, seconds=120):
-    """Trains the small segmenter on some sentences; returns how it ended, and the folder of its model."""
+def segmenter(machine, name, sets, environment=None, seconds=120, words=("--device", "cuda")):
+    """Trains the small segmenter on some sentences; returns how it ended, and the folder of its model. words: options."""
     data, work = TREE / "graphs/data/ud_chinese", machine.work
     if not (work / "short.seg").exists():
         shorten(data / "train.seg.gz", work / "short.seg", 640)
         shorten(data / "dev.seg.gz", work / "short_dev.seg", 64)
     out = work / name
-    words = [ROOT / "bin/graphrun", "train", TREE / "graphs/jobs/segment_quick.pbtxt", "--quiet", "--out", out, "--device",
-             "cuda", "--seed", "1"]
+    words = [ROOT / "bin/graphrun", "train", TREE / "graphs/jobs/segment_quick.pbtxt", "--quiet", "--out", out, "--seed", "1",
+             *words]
     for s in [f"data.train={work}/short.seg", f"data.valid={work}/short_dev.seg", f"data.test={work}/short_dev.seg", *sets]:
         words += ["--set", s]
     return machine.run(words, seconds, environment), out

@@ -164,11 +164,11 @@ def shorten_middle(text: str, most: int) -> str:
 
 
 def cuda_folders():
-    """Where cuBLAS and NVRTC may lie beside the system's own folders."""
+    """Where cuBLAS, NVRTC and NCCL may lie beside the system's own folders."""
     places = ["/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/usr/local/cuda-13*/lib64"]
     for packages in sys.path:
         places += [packages + "/nvidia/cu13/lib", packages + "/nvidia/cublas/lib", packages + "/nvidia/cuda_nvrtc/lib",
-                   packages + "/nvidia/cudnn/lib"]
+                   packages + "/nvidia/cudnn/lib", packages + "/nvidia/nccl/lib"]
     return [found for place in places for found in glob.glob(place)]
 
 

@@ -9,6 +9,7 @@
 #include "compiler/ir/parser.h"
 #include "runtime/device/cuda_library.h"
 #include "runtime/execute/executable.h"
+#include "runtime/tensor/backend.h"
 #include "tests/cuda/device.h"
 #include "tests/runtime/elman_loop.h"
 
@@ -99,6 +100,43 @@ TEST_F(CudaDevice, SeesWhatTheHostWrites) {
 }
 
 // Batches of other sizes use other arenas; then the first size returns.
+// A variable lies where the caller wants it, whichever side has its value.
+TEST_F(CudaDevice, PutsVariablesInMemoryOfOthers) {
+  Backend& backend = tests::tested_device().backend();
+  const std::size_t bytes = 8 * 8 * sizeof(float);
+  const DeviceMemory memory(backend, 2 * bytes), place = memory.part(bytes, bytes);
+  const auto in_place = [&] {
+    Tensor copy(DType::kFloat32, {8, 8});
+    backend.to_host(copy.raw(), place.raw(), bytes);
+    return copy;
+  };
+  Model here(cpu_device()), there(tests::tested_device());
+  here.step(), there.step();
+  there.variables->put_on_device("U", place);  // the device has the newer value
+  expect_near(in_place(), here.variables->at("U"));
+  here.step(), there.step();  // a run writes it there
+  expect_near(in_place(), here.variables->at("U"));
+  expect_near(there.variables->at("U"), here.variables->at("U"));
+
+  for (Model* model : {&here, &there}) {
+    const Tensor& u = model->variables->at("U");
+    for (float& x : u.span<float>()) x = 0.25f;
+    u.mark_written();
+  }
+  there.variables->put_on_device("U", place);  // the host has
+  expect_near(in_place(), here.variables->at("U"));
+  backend.clear(place.raw(), bytes);  // others write it there
+  there.variables->mark_written_on_device("U");
+  for (const float x : there.variables->at("U").span<float>()) ASSERT_EQ(x, 0.0f);
+
+  const Tensor set(DType::kFloat32, {8, 8});
+  for (float& x : set.span<float>()) x = 0.5f;
+  here.variables->set("U", set.clone()), there.variables->set("U", set.clone());
+  here.step(), there.step();  // it lies elsewhere now
+  for (const float x : in_place().span<float>()) ASSERT_EQ(x, 0.0f);
+  expect_near(there.variables->at("U"), here.variables->at("U"));
+}
+
 TEST_F(CudaDevice, BindsEveryShape) {
   Model cpu(cpu_device()), cuda(tests::tested_device());
   for (const auto& words : std::vector<std::vector<std::int32_t>>{{1, 2}, {1, 2, 3, 4, 0, 0, 1, 1}, {}, {1, 2}}) {

@@ -271,7 +271,7 @@ class Checker {
           return known;
         };
         error("E0216 no-state", e.at, "next(…) takes the name of a state of this graph",
-              named ? hint(e.operands[0].path[0], states) : "");
+              named ? near_or_all(e.operands[0].path[0], states()) : "");
       }
       return;
     }

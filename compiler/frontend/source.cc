@@ -77,19 +77,6 @@ class Columns {
   mutable std::size_t at_ = 0;
 };
 
-}  // namespace
-
-std::size_t end_of_aside(std::string_view text, std::size_t begin) {
-  const char c = text[begin];
-  if (c == '#') return std::min(text.find('\n', begin), text.size());
-  if (c != '"' && c != '\'') return begin;
-  std::size_t i = begin + 1;
-  while (i < text.size() && text[i] != c && text[i] != '\n') i += text[i] == '\\' ? 2 : 1;
-  return std::min(i, text.size());
-}
-
-namespace {
-
 class Collector : public pb::io::ErrorCollector {
  public:
   Collector(const std::string* file, const Columns& columns, const pb::Descriptor* root)
@@ -136,7 +123,10 @@ class Collector : public pb::io::ErrorCollector {
     }
     if (message.starts_with("Expected string, got: ") && d.text == message)
       bare = columns_.offset(std::max(line, 0), std::max(column, 0));
-    if (message.starts_with("String literals cannot cross")) place_at_open_quote(line, column, d.at);
+    if (message.starts_with("String literals cannot cross")) {
+      const std::size_t begin = columns_.offset(std::max(line, 0), 0), end = columns_.offset(std::max(line, 0), column);
+      d.at.column = static_cast<int>(text_hints::open_quote(columns_.text(), begin, end) - begin) + 1;
+    }
     if (message.starts_with("Expected \"{\", found")) expected_message(d, line, column);
     if (message.starts_with("Expected identifier, got: \"")) expected_name(d, line, column);
     if (message.starts_with("Need space between number and identifier")) number_with_unit(d, line, column);
@@ -173,17 +163,6 @@ class Collector : public pb::io::ErrorCollector {
   std::optional<std::size_t> bare;  // where an unquoted text stopped the parser
 
  private:
-  // Moves `at` to the quote that opens the string which is not closed before this place.
-  void place_at_open_quote(int line, int column, Location& at) const {
-    const std::size_t end = columns_.offset(std::max(line, 0), std::max(column, 0));
-    for (std::size_t i = columns_.offset(std::max(line, 0), 0); i < end; ++i) {
-      const std::size_t begin = i;
-      i = end_of_aside(columns_.text(), i);
-      if (i < end || begin == i) continue;
-      at.column += static_cast<int>(begin) - static_cast<int>(end);
-      return;
-    }
-  }
   std::string_view text_before(int line, int column) const {
     return columns_.text().substr(0, columns_.offset(std::max(line, 0), std::max(column, 0)));
   }

@@ -58,10 +58,6 @@ bool is_syntax_error(const Diagnostic& diagnostic);
 Places parse_source(std::string_view text, const std::string* file, google::protobuf::Message* message,
                     std::vector<Diagnostic>* mistakes = nullptr);
 
-// The end of the comment or quoted text that begins at `begin`: its closing quote or line end. Returns `begin` if there is
-// none.
-std::size_t end_of_aside(std::string_view text, std::size_t begin);
-
 // Reads a file of at most kLargestSource bytes. Throws UserError with the path and the system's reason: (kInvalidGraph) E0501;
 // (kNoRoom) E0503.
 std::string read_source(const std::string& path);

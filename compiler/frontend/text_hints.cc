@@ -8,6 +8,19 @@
 
 #include "compiler/frontend/source.h"
 
+namespace graphrun {
+
+std::size_t end_of_aside(std::string_view text, std::size_t begin) {
+  const char c = text[begin];
+  if (c == '#') return std::min(text.find('\n', begin), text.size());
+  if (c != '"' && c != '\'') return begin;
+  std::size_t i = begin + 1;
+  while (i < text.size() && text[i] != c && text[i] != '\n') i += text[i] == '\\' ? 2 : 1;
+  return std::min(i, text.size());
+}
+
+}  // namespace graphrun
+
 namespace graphrun::text_hints {
 namespace {
 
@@ -130,6 +143,15 @@ std::size_t bare_length(std::string_view text, std::size_t begin) {
   const std::size_t next = std::min(text.find_first_not_of(" \t", end), text.size());
   const bool goes_on = next < text.size() && std::string_view("=+-*/@([!,<>").find(text[next]) != std::string_view::npos;
   return (goes_on ? end_of_bare_expression(text, next) : end) - begin;
+}
+
+std::size_t open_quote(std::string_view text, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::size_t first = i;
+    i = end_of_aside(text, i);
+    if (i >= end && i > first) return first;
+  }
+  return end;
 }
 
 std::string form_of_value(const std::string& message) {

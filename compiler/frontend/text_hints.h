@@ -11,6 +11,12 @@ class Descriptor;
 class FieldDescriptor;
 }  // namespace google::protobuf
 
+namespace graphrun {
+// The end of the comment or quoted text that begins at `begin`: its closing quote or line end. Returns `begin` if there is
+// none.
+std::size_t end_of_aside(std::string_view text, std::size_t begin);
+}  // namespace graphrun
+
 namespace graphrun::text_hints {
 
 // "Init has the fields uniform, normal, …".
@@ -42,6 +48,9 @@ const google::protobuf::FieldDescriptor* field_before(std::string_view text, con
 // The length of the unquoted text there: a list up to its bracket, else names and numbers with the operators between them; 0 if
 // there is neither.
 std::size_t bare_length(std::string_view text, std::size_t begin);
+
+// The quote in [begin, end) that opens a string which does not end there; `end` if there is none.
+std::size_t open_quote(std::string_view text, std::size_t begin, std::size_t end);
 
 // The expected form of a field's value, for a protobuf message about a value of another form.
 std::string form_of_value(const std::string& message);

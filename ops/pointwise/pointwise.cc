@@ -73,14 +73,27 @@ Type result_type(const ir::InferContext& c) {
   throw InternalError(c.op->name + " has no rule for its types");
 }
 
+// What may have been meant by operands that do not broadcast.
+std::string remedy(const ir::InferContext& c) {
+  const std::string rule = "help: axes are matched from the last backwards; only a literal 1 broadcasts, never a symbol";
+  if (c.inputs.size() != 2) return rule;
+  const Shape &a = c.input(0).shape, &b = c.input(1).shape;
+  if (c.op->name == "mul" && !a.empty() && b.size() == 2 && a.back() == b.front())
+    return rule + "; x @ W is the matrix product";
+  const auto lacks_last = [](const Shape& less, const Shape& more) {
+    return more.size() == less.size() + 1 && std::equal(less.begin(), less.end(), more.begin());
+  };
+  if (lacks_last(a, b) || lacks_last(b, a)) return rule + "; expand(x, axis=-1) gives x a last axis of 1";
+  return rule;
+}
+
 void infer(ir::InferContext& c) {
   const Type type = result_type(c);
   Shape shape = c.input(0).shape;
   for (std::size_t i = 1; i < c.inputs.size(); ++i) {
     const std::optional<Shape> both = broadcast(shape, c.input(i).shape);
     if (!both) {
-      throw ir::OpError("E0301 shape-mismatch", c.op->name + ": " + operands_of(c) + " do not fit",
-                        "help: axes are matched from the last backwards; only a literal 1 broadcasts, never a symbol");
+      throw ir::OpError("E0301 shape-mismatch", c.op->name + ": " + operands_of(c) + " do not fit", remedy(c));
     }
     shape = *both;
   }

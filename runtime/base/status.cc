@@ -328,6 +328,19 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return suggestion(near_names(name, candidates));
 }
 
+std::string near_or_all(std::string_view name, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kFew = 12;
+  std::string text = did_you_mean(name, candidates);
+  if (!text.empty()) return text;
+  std::vector<std::string> all;
+  for (const std::string& candidate : candidates) {
+    if (!candidate.empty() && std::find(all.begin(), all.end(), candidate) == all.end()) all.push_back(candidate);
+  }
+  if (all.empty() || all.size() > kFew) return "";
+  for (const std::string& one : all) text += (text.empty() ? "" : ", ") + one;
+  return (all.size() == 1 ? "there is only " : "there are ") + text;
+}
+
 std::string counted(std::int64_t n, std::string_view what, std::string_view plural) {
   std::string text = std::to_string(n) + " ";
   text += what;

@@ -99,6 +99,8 @@ std::string render(const std::vector<Diagnostic>& diagnostics, bool color = fals
 std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& candidates, std::size_t most = 3);
 // "did you mean 'a' or 'b'?", or "" if no candidate is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
+// The same; if no candidate is similar and there are few, all of them: "there are f1, loss".
+std::string near_or_all(std::string_view name, const std::vector<std::string>& candidates);
 // "1 row", "2 rows", "2 batches" with the plural "es".
 std::string counted(std::int64_t n, std::string_view what, std::string_view plural = "s");
 

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "compiler/frontend/source.h"
+#include "compiler/frontend/text_hints.h"
 #include "graphs/graph.pb.h"
 #include "graphs/job.pb.h"
 #include "tests/draw.h"

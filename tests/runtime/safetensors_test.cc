@@ -107,7 +107,7 @@ TEST(Safetensors, RefusesMalformedFiles) {
       {file_of("{}", "", std::numeric_limits<std::uint64_t>::max() - 3), "its header has"},
       {file_of("{}", "", std::uint64_t{1} << 33), "its header has"},
       {file_of("", ""), "no JSON"},
-      {file_of("[1]", ""), "no JSON object"},
+      {file_of("[1]", ""), "not a JSON object"},
       {file_of(R"({"a)", ""), "no JSON"},
       {file_of("{\"a\xFF\":1}", ""), "no JSON"},
       {file_of(R"({"a":[[[[[]]]]]})", ""), "nested too deep"},

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/tools/program_fixture.h"
 
 namespace graphrun {
@@ -51,7 +53,7 @@ TEST_F(Replay, VerifiesOnlyWhatIsRecorded) {
   const Ran to_checkpoint = graphrun({"verify", "model", "--steps", "3"});
   EXPECT_EQ(to_checkpoint.code, 0);
   EXPECT_THAT(to_checkpoint.out, HasSubstr("updates  15 of 'model' repeated on "));
-  fs::remove_all(root_ / "model/checkpoints");
+  std::filesystem::remove_all(root_ / "model/checkpoints");
   const Ran nothing = graphrun({"verify", "model", "--steps", "3"});
   EXPECT_EQ(nothing.code, 1);
   EXPECT_THAT(nothing.out, HasSubstr("result   nothing to compare"));

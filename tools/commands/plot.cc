@@ -27,7 +27,7 @@ std::pair<double, double> range_of(const std::string& text) {
   };
   if (comma == std::string::npos || !number(text.substr(0, comma), range.first) ||
       !number(text.substr(comma + 1), range.second) || !(range.first < range.second)) {
-    throw UsageError("--range takes two numbers, LOW,HIGH, found '" + text + "'");
+    throw UsageError("--range takes two numbers, LOW,HIGH, the first one less; found '" + text + "'");
   }
   return range;
 }

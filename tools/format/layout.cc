@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "compiler/frontend/text_hints.h"
 #include "graphs/text.pb.h"
 #include "tools/format/expression_style.h"
 

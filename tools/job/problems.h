@@ -26,7 +26,7 @@ class Problems {
     add("E0411 bad-setting", at, std::move(text), help);
   }
   void unknown(const Location& at, const std::string& what, const std::string& name, const std::vector<std::string>& known) {
-    add("E0412 unknown-name", at, "no " + what + " '" + name + "'", did_you_mean(name, known));
+    add("E0412 unknown-name", at, "no " + what + " '" + name + "'", near_or_all(name, known));
   }
   std::size_t count() const { return all_.size(); }
   void twice(const Location& at, std::string text) { add("E0416 named-twice", at, std::move(text)); }

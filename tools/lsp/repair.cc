@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/frontend/text_hints.h"
 #include "tools/lsp/text_positions.h"
 
 namespace graphrun::lsp {

@@ -52,16 +52,20 @@ class CurveReader {
         {"parameters", "update", "relative update of "}, {"gates", "mean", "mean of "},
         {"gates", "low", "share at the low limit of "},  {"gates", "high", "share at the high limit of "},
         {"states", "gradient", "gradient norm of "}};
+    const auto add = [&](const std::string& curve, const nlohmann::ordered_json& value) {
+      run_.watched.insert(curve);
+      point(curve, step, value);
+    };
     for (const auto& [kind, values] : watched.items()) {
       for (const auto& [name, of] : values.items()) {
         for (const Figure& figure : kFigures) {
           if (kind != figure.kind || !of.contains(figure.key)) continue;
           const nlohmann::ordered_json& value = of[figure.key];
           if (!value.is_array()) {
-            point(figure.title + name, step, value);
+            add(figure.title + name, value);
           } else if (!value.empty()) {
-            point(figure.title + name + ", first step", step, value.front());
-            point(figure.title + name + ", last step", step, value.back());
+            add(figure.title + name + ", first step", value.front());
+            add(figure.title + name + ", last step", value.back());
           }
         }
       }
@@ -126,7 +130,8 @@ std::vector<std::string> runs_in(const std::string& folder) {
     const bool there = fs::is_directory(folder, error);
     throw UserError(ExitCode::kBadData, "E0690 bad-metrics",
                     there ? "'" + folder + "' holds no run: neither it nor a folder in it has a metrics.jsonl"
-                          : "there is no folder '" + folder + "'",
+                    : fs::exists(folder, error) ? "'" + folder + "' is a file; expected the folder of a run"
+                                                : "there is no folder '" + folder + "'",
                     {"help: graphrun train JOB --out DIR makes one"});
   }
   std::sort(runs.begin(), runs.end(), [](const std::string& a, const std::string& b) {

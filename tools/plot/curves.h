@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,13 +15,14 @@ struct RunCurves {
   std::string name;
   std::vector<std::string> order;  // names of the curves, in the order of their first occurrence
   std::map<std::string, Points> curves;
+  std::set<std::string> watched;  // the names of those that `train { watch { … } }` recorded
 };
 
 // The run folders in `folder`, or `folder` itself if it is a run. Throws UserError (kBadData, E0690) if there are none.
 std::vector<std::string> runs_in(const std::string& folder);
 
 // The curves of a run's folder: "loss", "gradient norm", "learning rate" and, for every report, "valid NAME". The loss is that
-// of the last steps, or of whole epochs if the run is too short for more than one such point. Throws UserError (kBadData):
+// of the last steps, or of whole epochs if the run records no such line. Throws UserError (kBadData):
 // E0501 if metrics.jsonl cannot be read, E0690 at an invalid line.
 // Tokens per second of training, and the peak memory in MiB, from the folder's speed.jsonl; without curves if there is none.
 RunCurves read_speed(const std::string& folder);

@@ -113,17 +113,12 @@ std::string end_of_log(const std::string& folder) {
   return text.empty() ? "" : preformatted(text);
 }
 
-bool is_watched(const std::string& curve) {
-  const auto begins = [&](const char* figure) { return curve.starts_with(std::string(figure) + " of "); };
-  return begins("gradient") || begins("update") || begins("low") || begins("high");
-}
-
 // The runs with those of their curves that are wanted.
 template <class Wanted>
 std::string curves_html(std::vector<RunCurves> runs, const char* description, const Wanted& wanted) {
   bool any = false;
   for (RunCurves& run : runs) {
-    std::erase_if(run.order, [&](const std::string& curve) { return !wanted(curve); });
+    std::erase_if(run.order, [&](const std::string& curve) { return !wanted(run.watched.count(curve) != 0); });
     any = any || !run.order.empty();
   }
   return any ? svg_image(draw_runs(runs), description) : "";
@@ -147,9 +142,9 @@ std::string run_page(const RunPage& page) {
   }
   std::vector<PageSection> sections;
   sections.push_back({"Reports", reports_html(page)});
-  sections.push_back({"Curves", curves_html(runs, "curves", [](const std::string& curve) { return !is_watched(curve); })});
-  sections.push_back({"Watched", curves_html(runs, "watched figures", is_watched)});
-  sections.push_back({"Speed and memory", curves_html(speeds, "speed", [](const std::string&) { return true; })});
+  sections.push_back({"Curves", curves_html(runs, "curves", [](bool watched) { return !watched; })});
+  sections.push_back({"Watched", curves_html(runs, "watched figures", [](bool watched) { return watched; })});
+  sections.push_back({"Speed and memory", curves_html(speeds, "speed", [](bool) { return true; })});
   std::string tables;
   for (const auto& [name, of] : page.details) {
     tables += fmt::format("<h3>{}</h3>\n", escaped(name));

@@ -71,7 +71,7 @@ void Report::check_names(const std::vector<std::string>& available, std::vector<
   for (const NameUse& use : names()) {
     if (use.name == kRowsName || std::find(available.begin(), available.end(), use.name) != available.end()) continue;
     Diagnostic d{Severity::kError, "E0412 unknown-name", use.at, fmt::format("no output or feed '{}'", use.name), {}};
-    if (const std::string near = did_you_mean(use.name, available); !near.empty()) d.notes.push_back("help: " + near);
+    if (const std::string near = near_or_all(use.name, available); !near.empty()) d.notes.push_back("help: " + near);
     problems.push_back(std::move(d));
   }
 }

@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/graph_paths.h"
 #include "compiler/frontend/source.h"
+#include "compiler/frontend/text_hints.h"
 #include "tools/cli/shell.h"
 #include "tools/job/bindings.h"
 #include "tools/job/data_files.h"

@@ -177,9 +177,9 @@ function drawName(b) {
 function drawText(b, open) {
   context.fillStyle = b.g ? '#8a1f1f' : '#222';
   context.textBaseline = 'middle';
-  if (b.k === 'group' && !open) {  // the title fills the box
+  if (b.k === 'group' && !open) {  // the title in its middle
     context.font = `bold ${FONT}px system-ui, sans-serif`;
-    const size = FONT * Math.min(b.h * 0.4 / FONT, b.w * 0.85 / context.measureText(b.n).width, 26 / view.zoom / FONT);
+    const size = FONT * Math.min(b.h * 0.4 / FONT, b.w * 0.85 / context.measureText(b.n).width, 16 / view.zoom / FONT);
     if (size * view.zoom < READABLE) return;
     context.font = `bold ${size}px system-ui, sans-serif`;
     context.textAlign = 'center';
@@ -591,3 +591,7 @@ element('stage').max = data.stages.length - 1;
 for (const s of data.stages) for (const b of s.boxes) b.typed = Boolean(b.e);
 showFiles();
 chooseStage(0);
+const keys = document.createElement('p');
+keys.textContent = 'Click a line of a file or a box to see what it computes. Drag to move, turn the wheel to zoom, double-click to ' +
+    'fit a box, Escape to see everything.';
+newDetails('Mouse and keyboard').append(keys);

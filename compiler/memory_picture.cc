@@ -69,7 +69,7 @@ class Painter {
                      x, floor + 54, color, x + 18, floor + 64, what);
       x += takes;
     };
-    entry(kColors[0], "a value from when it is made to when it is last read", 370);
+    entry(kColors[0], "a value, from its creation to its last use", 370);
     entry(kBody, "the body of a loop", 140);
     fmt::format_to(out, "<text x=\"{}\" y=\"{}\">colors only distinguish neighbors; point at a rectangle for its name</text>\n",
                    kLeft, floor + 84);

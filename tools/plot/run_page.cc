@@ -140,6 +140,7 @@ std::string run_page(const RunPage& page) {
     speeds.push_back(read_speed(page.folders[r]));
     runs.back().name = speeds.back().name = page.names[r];
   }
+  const auto of_run = [&](std::size_t r) { return page.folders.size() > 1 ? " of " + page.names[r] : std::string(); };
   std::vector<PageSection> sections;
   sections.push_back({"Reports", reports_html(page)});
   sections.push_back({"Curves", curves_html(runs, "curves", [](bool watched) { return !watched; })});
@@ -150,18 +151,17 @@ std::string run_page(const RunPage& page) {
     tables += fmt::format("<h3>{}</h3>\n", escaped(name));
     for (const Table& table : of) tables += html_figures(table);
   }
-  sections.push_back({"By class and group", tables});
-  if (!page.alignments.empty()) sections.push_back({"Alignments", svg_image(draw_alignments(page.alignments), "alignments")});
+  sections.push_back({"By class and group" + of_run(0), tables});
+  if (!page.alignments.empty())
+    sections.push_back({"Alignments" + of_run(0), svg_image(draw_alignments(page.alignments), "alignments")});
   for (std::size_t r = 0; r < page.folders.size(); ++r) {
-    const std::string of = page.folders.size() > 1 ? " of " + page.names[r] : "";
-    sections.push_back({"Samples" + of, samples_html(page.folders[r])});
+    sections.push_back({"Samples" + of_run(r), samples_html(page.folders[r])});
   }
   sections.push_back({"Machine", machine_html(page)});
   for (std::size_t r = 0; r < page.folders.size(); ++r) {
-    const std::string of = page.folders.size() > 1 ? " of " + page.names[r] : "";
     const std::string job = text_of_file(ModelLayout{page.folders[r]}.job());
-    sections.push_back({"Job" + of, job.empty() ? "" : preformatted(job), true});
-    sections.push_back({"Log" + of, end_of_log(page.folders[r]), true});
+    sections.push_back({"Job" + of_run(r), job.empty() ? "" : preformatted(job), true});
+    sections.push_back({"Log" + of_run(r), end_of_log(page.folders[r]), true});
   }
   std::string title = "graphrun:";
   for (const std::string& name : page.names) title += " " + name;

@@ -50,10 +50,15 @@ void* receive(void* data, std::size_t bytes, int from, int tag, int* error) {
 
 // A test of one message moves the others on too.
 int test_late(void* request, int* source, std::size_t* got, int* error) {
+  // Called through a variable: the compiler would drop or inline the copies, and AddressSanitizer sees only calls of this
+  // library.
+  static void* (*volatile copy)(void*, const void*, std::size_t) = std::memcpy;
   constexpr std::size_t kMost = 64;
+  unsigned char kept[kMost];
   for (const auto& [of, message] : in_progress()) {
     const std::size_t bytes = std::min(message.bytes, kMost);
-    std::memmove(message.data, message.data, bytes);
+    copy(kept, message.data, bytes);
+    copy(message.data, kept, bytes);
   }
   const int done = real().test(request, source, got, error);
   if (done != 0) in_progress().erase(request);

@@ -99,6 +99,18 @@ class SeveralProcesses : public ProgramTest {
            "graphrun_mpi_" + plugin + ".so'";
   }
 
+  // A language model on a stream in four parts, with 12 batches an update. write_language_model() writes the job.
+  static Words stream_job(const std::string& out, const Words& more = {}) {
+    return Words{"train",     "graphs/jobs/words.pbtxt",
+                 "--out",     out,
+                 "--threads", "1",
+                 "--set",     "data.batch.parts=4",
+                 "--set",     "train.accumulate=3",
+                 "--set",     "train.per=batch",
+                 "--set",     "train.metrics.every_steps=1",
+                 "--set",     "train.epochs=2"} +
+           more;
+  }
   // The files of a run, except those that contain times or process ids.
   std::map<std::string, std::string> left_in(const std::string& out) const {
     const std::set<std::string> of_clocks = {"starts.jsonl", "speed.jsonl", "train.log", "run.lock"};

@@ -77,16 +77,7 @@ TEST_P(ReplayOfProcesses, RepeatsAShardedOptimizer) {
 TEST_P(ReplayOfProcesses, RepeatsTheWindowsOfAStream) {
   write_language_model();
   const auto words = [](const std::string& out, const Words& more = {}) {
-    return Words{"train",     "graphs/jobs/words.pbtxt",
-                 "--out",     out,
-                 "--threads", "1",
-                 "--set",     "data.batch.parts=4",
-                 "--set",     "train.accumulate=3",
-                 "--set",     "train.per=batch",
-                 "--set",     "train.metrics.every_steps=1",
-                 "--set",     "train.checkpoint.keep=9",
-                 "--set",     "train.epochs=2"} +
-           more;
+    return stream_job(out, Words{"--set", "train.checkpoint.keep=9"} + more);
   };
   const Words saves = {"--set", "train.checkpoint.every_minutes=1e-9"};  // after each batch, as one process may
   EXPECT_EQ(graphrun_under("int:metrics.jsonl:45", words("out", saves)).code, 128 + SIGINT);

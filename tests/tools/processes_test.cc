@@ -354,32 +354,21 @@ TEST_F(SeveralProcesses, AreStartedByTheOption) {
 // Four parts, in two and three processes; stopped within a window and continued.
 TEST_P(SeveralProcessesOf, ShareThePartsOfAStream) {
   write_language_model();
-  const auto words = [](const std::string& out, const Words& more = {}) {
-    return Words{"train",     "graphs/jobs/words.pbtxt",
-                 "--out",     out,
-                 "--threads", "1",
-                 "--set",     "data.batch.parts=4",
-                 "--set",     "train.accumulate=3",
-                 "--set",     "train.per=batch",
-                 "--set",     "train.metrics.every_steps=1",
-                 "--set",     "train.epochs=2"} +
-           more;
-  };
-  const Ran one = graphrun(words("one"));
+  const Ran one = graphrun(stream_job("one"));
   ASSERT_EQ(one.code, 0) << one.err;
-  const Ran three = mpirun(GetParam(), 3, words("three"));
+  const Ran three = mpirun(GetParam(), 3, stream_job("three"));
   ASSERT_EQ(three.code, 0) << three.err;
   EXPECT_THAT(three.err, HasSubstr("12 batches per update, 6 rounds"));
   expect_same("three", "one");
-  EXPECT_EQ(graphrun_under("int:metrics.jsonl:5", words("parts")).code, 128 + SIGINT);
-  const Ran two = mpirun(GetParam(), 2, words("parts", {"--resume"}));
+  EXPECT_EQ(graphrun_under("int:metrics.jsonl:5", stream_job("parts")).code, 128 + SIGINT);
+  const Ran two = mpirun(GetParam(), 2, stream_job("parts", {"--resume"}));
   ASSERT_EQ(two.code, 0) << two.err;
   EXPECT_TRUE(read_below("parts/best", "parameters.safetensors") == read_below("one/best", "parameters.safetensors"));
   for (const std::string states : {"states-0", "states-1", "states-2", "states-3"}) {
     const std::string file = "/checkpoints/step-000028/" + states + ".safetensors";
     EXPECT_TRUE(read("parts" + file) == read("one" + file)) << states;
   }
-  const Ran five = mpirun(GetParam(), 5, words("five"));
+  const Ran five = mpirun(GetParam(), 5, stream_job("five"));
   EXPECT_EQ(five.code, 2);
   EXPECT_THAT(five.err, HasSubstr("error[E0533 too-few-batches]: 5 processes share the parts of a stream's window; this job "
                                   "has 4"));

@@ -86,15 +86,7 @@ TEST_P(WatchInProcesses, BringsShardedSumsTogether) {
 TEST_P(WatchInProcesses, SeesTheStatesOfAStream) {
   write_language_model();
   const auto words = [](const std::string& out, const Words& more = {}) {
-    return Words{"train",     "graphs/jobs/words.pbtxt",
-                 "--out",     out,
-                 "--threads", "1",
-                 "--set",     "data.batch.parts=4",
-                 "--set",     "train.accumulate=3",
-                 "--set",     "train.per=batch",
-                 "--set",     "train.metrics.every_steps=1",
-                 "--set",     "train.epochs=2"} +
-           watching(3) + Words{"--tensorboard"} + more;
+    return stream_job(out, watching(3) + Words{"--tensorboard"} + more);
   };
   const Ran one = graphrun(words("one"));
   ASSERT_EQ(one.code, 0) << one.err;

@@ -1,8 +1,8 @@
 # A vocabulary that is larger than the bound of the input which its entries are fed to.
-sed 's/"9"/"2"/' > bounded.pbtxt <<'GRAPH'
+cat > bounded.pbtxt <<'GRAPH'
 name: "bounded"
-input { name: "x" shape: "[time, batch]" type: INT32 below: "9" }
-parameter { name: "E" shape: "[9]" }
+input { name: "x" shape: "[time, batch]" type: INT32 below: "2" }
+parameter { name: "E" shape: "[2]" }
 output: "loss = sum(gather(E, x))"
 GRAPH
 cat > bounded_job.pbtxt <<'JOB'

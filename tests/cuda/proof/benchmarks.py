@@ -56,7 +56,8 @@ def goals():
     yield Bench("crf", "bench_crf", TORCH, goal=100)
     translators = "translate_40k_gru translate_40k_atr"
     yield Bench("translators, bfloat16", f"bench_step {BF16} {translators}", TORCH, goal={"translate_40k_gru": 3})
-    yield Bench("cyton, bfloat16", f"bench_step {BF16} cyton_512_2 cyton_512_4 cyton_1024_2 cyton_1024_4", TORCH, goal=2)
+    for width in ("512", "1024"):
+        yield Bench(f"cyton {width}, bfloat16", f"bench_step {BF16} cyton_{width}_2 cyton_{width}_4", TORCH, goal=2)
     yield Bench("decode", f"bench_decode {DECODE}", TORCH, goal=10)
     for way, option in WAYS.items():  # fifty steps unrolled take long to compile
         yield Bench(f"ATR to torch.compile{way}", f"bench_layer {option}{BF16} {ATR}", TORCH, COMPILE, goal=3, limit=240)

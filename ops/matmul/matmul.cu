@@ -4,6 +4,7 @@
 
 #include "ops/device_indices.h"
 #include "ops/dispatch.h"
+#include "ops/matmul/few_rows.h"
 #include "ops/matmul/gather_matmul.h"
 #include "ops/matmul/plan.h"
 #include "ops/matmul/precision.h"
@@ -95,7 +96,10 @@ REGISTER_KERNEL("matmul", kCuda, [](const KernelRequest& given) {
   const KernelRequest request = in_own_precision(given);
   const ProductPlan plan = plan_matmul(request);
   Kernel kernel = bind_plan(request, plan);
-  if (plan.one_factor) take_part(kernel, request, {ProductGroup::Kind::kMany, {plan.product}});
+  if (!plan.one_factor) return kernel;
+  const ProductGroup group{ProductGroup::Kind::kMany, {plan.product}};
+  take_part(kernel, request, group);
+  kernel.prepared = few_rows_kernel(request, group);
   return kernel;
 });
 REGISTER_KERNEL("matmul_reduce", kCuda, [](const KernelRequest& request) {
@@ -167,6 +171,7 @@ Kernel bind_group(const KernelRequest& given, const ProductGroup& group) {
   Kernel kernel =
       with_float(request.outputs.at(0).dtype, [&](auto zero) { return group_kernel<decltype(zero)>(group, request.products); });
   take_part(kernel, request, group);
+  kernel.prepared = few_rows_kernel(request, group);
   return kernel;
 }
 REGISTER_KERNEL("matmul_many", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_many(r)); });

@@ -24,7 +24,9 @@ class Binder {
         store_(store),
         of_feeds_(of_feeds),
         workspaces_(program.regions.size()),
-        variables_(program.regions.size()) {}
+        variables_(program.regions.size()) {
+    if (!target.device->is_cpu()) limits_ = target.device->backend().limits();
+  }
 
   BoundRegion bind_root();
   std::vector<PackedWeights*> take_packed() { return std::move(packed_); }
@@ -47,11 +49,13 @@ class Binder {
   Kernel make_kernel(const BoundInstruction& bound, const std::vector<bool>& constant, std::size_t region) const;
   std::unique_ptr<BoundScan> bind_scan(const BoundInstruction& bound, std::size_t region, std::size_t depth);
   void reserve_for_threads(const BoundScan& scan);
+  void reserve_for_prepared(BoundRegion& body);
   void keep_what_lasts(BoundRegion& region, bool by_columns);
 
   const Program& program_;
   const SymbolValues& symbols_;
   Target target_;
+  DeviceLimits limits_;  // of a device other than the CPU
   PackedWeightsStore& store_;
   PackedWeightsStore* of_feeds_;
   Workspaces workspaces_;
@@ -167,6 +171,7 @@ Kernel Binder::make_kernel(const BoundInstruction& bound, const std::vector<bool
   request.origins = instruction.origins;
   request.weights = target_.weights;
   request.products = target_.products;
+  request.device = limits_;
   request.symbols = &symbols_;
   return (*factory)(request);
 }
@@ -205,6 +210,7 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
   const bool by_columns = scan->plan.by_columns() != nullptr;
   if (by_columns) reserve_for_threads(*scan);
   keep_what_lasts(scan->body, by_columns);
+  if (!target_.device->is_cpu()) reserve_for_prepared(scan->body);
   return scan;
 }
 
@@ -215,6 +221,20 @@ void Binder::reserve_for_threads(const BoundScan& scan) {
     const auto& kernel = scan.body.instructions[i].kernel;
     const std::size_t packed = kernel.by_columns ? kernel.by_columns->packed_bytes : 0;
     own[i] = {static_cast<std::int64_t>(std::max(packed, kernel.workspace)), true};
+  }
+}
+
+// Where some instruction prevents a single launch, the others run in their prepared form, in workspace that persists from step
+// to step.
+void Binder::reserve_for_prepared(BoundRegion& body) {
+  const auto is_part = [](const BoundInstruction& bound) { return is_part_of_loop(bound); };
+  if (program_.recurrent_kernels && std::all_of(body.instructions.begin(), body.instructions.end(), is_part)) return;
+  for (std::size_t i = 0; i < body.instructions.size(); ++i) {
+    BoundInstruction& bound = body.instructions[i];
+    if (bound.kernel.prepared == nullptr) continue;
+    bound.prepared = true;
+    bound.kernel.prepared->choose();
+    workspaces_[body.index][i] = {static_cast<std::int64_t>(bound.kernel.prepared->bytes), true};
   }
 }
 

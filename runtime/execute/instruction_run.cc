@@ -48,7 +48,7 @@ void run_instruction(BoundInstruction& bound, std::size_t depth, const RunContex
   switch (bound.source->kind) {
     case Instruction::Kind::kKernel:
       if (bound.packed != nullptr) return run_by_columns(bound, kernel_context(bound, depth, context));
-      return bound.kernel.run(kernel_context(bound, depth, context));
+      return (bound.prepared ? bound.kernel.prepared->run : bound.kernel.run)(kernel_context(bound, depth, context));
     case Instruction::Kind::kScan: return run_scans(&bound, 1, context);
     case Instruction::Kind::kCopy:
       return copy_bytes(context, bound.operands[1].data, bound.operands[0].data, bound.operands[0].bytes());

@@ -16,6 +16,9 @@ namespace graphrun {
 
 void StepExecutor::run(int) {
   BoundRegion& body = scan_.body;
+  for (const BoundInstruction& bound : body.instructions) {
+    if (bound.prepared && scan_.steps > 0) bound.kernel.prepared->prepare(kernel_context(bound, body.depth, context_));
+  }
   for (std::int64_t k = 0; k < scan_.steps; ++k) {
     steps_.set_step(body, k);
     scan_.position = scan_.position_of(k);

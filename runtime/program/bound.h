@@ -24,6 +24,7 @@ struct BoundInstruction {
   void* workspace = nullptr;
   std::int32_t number = 0;          // within its binding, from 1; how a device identifies it
   PackedWeights* packed = nullptr;  // what its kernel prepares is stored here from run to run, instead of in the workspace
+  bool prepared = false;            // its kernel runs in the form Kernel::prepared
   std::unique_ptr<BoundScan> scan;  // kScan
   std::size_t concurrent = 0;       // kScan: how many of the following scans run at the same time
 

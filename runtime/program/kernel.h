@@ -14,6 +14,7 @@
 #include "runtime/base/attributes.h"
 #include "runtime/base/rounding.h"
 #include "runtime/base/status.h"
+#include "runtime/tensor/backend.h"
 #include "runtime/tensor/tensor.h"
 
 namespace graphrun {
@@ -41,6 +42,7 @@ struct KernelRequest {
   bool is_lasting(std::size_t i) const { return i < lasting_inputs.size() && lasting_inputs[i]; }
   WeightForm weights = WeightForm::kFloat32;  // of lasting inputs
   ProductPrecision products = ProductPrecision::kFloat32;
+  DeviceLimits device;  // of the device that the kernel is for, unless that is the CPU
   // For generated code: the names of inputs, then of results, and where its instructions come from (Instruction::origins).
   std::vector<std::string_view> names;
   std::span<const Origin> origins;
@@ -108,6 +110,15 @@ struct RowKernel {
 // (ops/generated/loop_part.h); here it is opaque.
 struct LoopPart;
 
+// On a device: the form of a kernel in a scan whose steps are launched one by one. It derives data from inputs that are the
+// same at every step, before the first step, when only these have data. The workspace has `bytes` bytes, which stay as
+// `prepare` leaves them through all steps.
+struct PreparedKernel {
+  std::size_t bytes = 0;
+  std::function<void()> choose;  // called once when it is known that the kernel will run in this form
+  std::function<void(const KernelContext&)> prepare, run;
+};
+
 // An op, bound. `run` runs it by itself. Its forms in loops are by_columns, by_rows and part, null if it has none there. A
 // kernel reports bad data, such as an out-of-range index, by throwing UserError (kBadData); the executor adds the node's name
 // and location.
@@ -122,6 +133,8 @@ struct Kernel {
   // On a device: its form in a loop that runs as one launch; null if it cannot be part of one. It comes with `by_columns` or
   // `by_rows`, of which only the sizes and the inputs that are read matter, or with neither if the result has few numbers.
   std::shared_ptr<const LoopPart> part = nullptr;
+  // Its form in a loop that runs launch by launch; null: `run`.
+  std::shared_ptr<const PreparedKernel> prepared = nullptr;
   // The most bytes that the blocks of such a launch pass to each other through the device's memory.
   std::size_t passed_bytes = 0;
   // If there is no `by_columns` because of the operands: what about them prevents it.

@@ -1,0 +1,100 @@
+#include "ops/matmul/few_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "ops/matmul/few_rows_device.h"
+#include "runtime/cuda/matrix_units.h"
+
+namespace graphrun {
+namespace {
+
+int in_word(ProductPrecision precision) {
+  return precision == ProductPrecision::kTf32 ? cuda::Tf32::kInWord : cuda::BFloat16::kInWord;
+}
+
+bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
+  constexpr std::int64_t kMostRows = 128, kMostElements = std::int64_t{1} << 28;
+  constexpr std::size_t kMostFactors = 8;
+  if (request.products == ProductPrecision::kFloat32 || !request.device.matrix_units) return false;
+  if (request.outputs[0].dtype != DType::kFloat32 || group.products.size() > kMostFactors) return false;
+  for (std::size_t i = 0; i < group.products.size(); ++i) {
+    const MatrixProduct& p = group.products[i];
+    if (!request.is_constant(group.b(i)) || p.transpose_a || (p.accumulate && i == 0)) return false;
+    if (p.m == 0 || p.n == 0 || p.k == 0 || p.m > kMostRows || p.n >= kMostElements / p.k) return false;
+  }
+  return true;
+}
+
+// Chooses clusters of at most eight blocks, a size that every device with clusters has, and as many columns for each as make
+// all clusters run at once.
+bool divide(FewRowsPlan& plan, const DeviceLimits& limits) {
+  constexpr std::int64_t kMostWarps = 8, kMostWarpColumns = 4, kMostSums = 32;  // tiles of sums in a thread's registers
+  constexpr std::size_t kSizes = 3;                                             // of clusters: 2, 4 and 8
+  std::size_t size = kSizes;
+  while (size > 0 && limits.clusters[size - 1] == 0) --size;
+  const std::int64_t warps = std::min<std::int64_t>(limits.threads / cuda::kWarpThreads, kMostWarps);
+  if (size == 0 || warps == 0) return false;
+  const std::int64_t at_once = limits.clusters[size - 1] * warps, parts = DeviceLimits::cluster_size(size - 1);
+  const std::int64_t row_tiles = (plan.group.products[0].m + cuda::kUnitRows - 1) / cuda::kUnitRows;
+  const std::int64_t most_columns = std::clamp<std::int64_t>(kMostSums / row_tiles, 1, kMostWarpColumns);
+  const std::int64_t columns = std::clamp<std::int64_t>((plan.tiles + at_once - 1) / at_once, 1, most_columns);
+  const std::int64_t most_steps = (plan.steps + parts - 1) / parts, sums = row_tiles * columns * warps;
+  const std::int64_t pitch = most_steps * few_rows::kStepWords + few_rows::kRowPadding;
+  plan.warps = static_cast<int>(warps), plan.parts = static_cast<int>(parts);
+  plan.row_tiles = static_cast<int>(row_tiles), plan.warp_columns = static_cast<int>(columns);
+  plan.clusters = (plan.tiles + warps * columns - 1) / (warps * columns);
+  plan.shared = static_cast<std::size_t>(row_tiles * cuda::kUnitRows * pitch) * sizeof(unsigned) +
+                static_cast<std::size_t>((sums + parts - 1) / parts * parts * cuda::kWarpThreads * 4) * sizeof(float);
+  return plan.shared <= limits.shared;
+}
+
+void make_text(FewRowsPlan& plan) {
+  std::string left, results, lengths;
+  for (std::size_t t = 0; t < plan.terms(); ++t) {
+    plan.left.push_back(plan.arguments.add_address(fmt::format("a{}", t), "const float"));
+    left += fmt::format("{}arguments.a{}", t == 0 ? "" : ", ", t);
+    lengths += fmt::format("{}{}", t == 0 ? "" : ", ", plan.group.products[t].k);
+  }
+  for (std::size_t g = 0; g < plan.groups(); ++g) {
+    plan.results.push_back(plan.arguments.add_address(fmt::format("y{}", g), "float"));
+    results += fmt::format("{}arguments.y{}", g == 0 ? "" : ", ", g);
+  }
+  plan.right = plan.arguments.add_address("right", "const unsigned");
+  plan.arguments.add("rows", static_cast<std::int32_t>(plan.group.products[0].m));
+  plan.wide = plan.arguments.add<std::int32_t>("wide");
+  const char* const form = plan.precision == ProductPrecision::kTf32 ? "cuda::Tf32" : "cuda::BFloat16";
+  const std::string body = fmt::format(
+      R"x({}{}
+GRAPHRUN_ENTRY(graphrun_@, Arguments) {{
+  const float* const left[] = {{{}}};
+  float* const results[] = {{{}}};
+  few_rows::multiply<{}, few_rows::Shape<{}, {}, {}, {}, {}, {}>, few_rows::Inner<{}>>(
+      left, arguments.right, results, arguments.rows, arguments.wide != 0);
+}}
+{})x",
+      kTextBegin, plan.arguments.text(), left, results, form, plan.row_tiles, plan.warp_columns, plan.warps, plan.parts,
+      plan.group.products[0].n, plan.groups(), lengths, kTextEnd);
+  plan.text = named_text("#include \"ops/matmul/few_rows_device.h\"\n", body);
+}
+
+}  // namespace
+
+std::optional<FewRowsPlan> plan_few_rows(const KernelRequest& request, const ProductGroup& group) {
+  if (!can_be_few(request, group)) return {};
+  FewRowsPlan plan;
+  plan.group = group, plan.precision = request.products;
+  for (std::size_t t = 0; t < plan.terms(); ++t)
+    plan.steps += few_rows::steps_of(static_cast<int>(group.products[t].k), in_word(plan.precision));
+  plan.tiles = few_rows::tiles_of_columns(static_cast<int>(group.products[0].n)) * static_cast<std::int64_t>(plan.groups());
+  plan.packed = static_cast<std::size_t>(plan.steps * plan.tiles) * few_rows::kWordsOfTile * sizeof(unsigned);
+  if (!divide(plan, request.device)) return {};
+  make_text(plan);
+  return plan;
+}
+
+}  // namespace graphrun

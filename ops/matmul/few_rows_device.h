@@ -1,0 +1,212 @@
+// Products whose left factors have few rows, on the matrix units of a cluster of blocks. For the text of generated kernels.
+//
+// y_g [rows, columns] = Σ_t a_t [rows, inner_t] · b_{t or g}: several terms, or several results of one term. The right factors
+// were rounded and stored before (ops/matmul/few_rows.h), in the order in which threads read them. A cluster computes some
+// columns of all rows; its blocks divide the summed axis, which leaves enough work in flight for products of a few
+// microseconds. Each block multiplies its part and sends the sums of every tile to one block of the cluster, which adds them in
+// the order of the parts.
+#pragma once
+
+#include "ops/generated/device_pack.h"
+#include "runtime/cuda/matrix_units.h"
+
+namespace graphrun::few_rows {
+
+// The summed axis is divided into steps of two tiles, so that a thread loads four words of a right factor at once.
+constexpr int kTilesOfStep = 2, kStepWords = kTilesOfStep * cuda::kUnitWords, kStepWordsOfThread = 2 * kTilesOfStep;
+constexpr int kWordsOfTile = cuda::kWarpThreads * kStepWordsOfThread;  // of a column tile in a step
+// Words between the rows of a left factor in shared memory, beyond the steps: the threads of a warp then read 32 banks.
+constexpr int kRowPadding = 4;
+
+GRAPHRUN_DEVICE constexpr int steps_of(int inner, int in_word) {
+  return (inner + kStepWords * in_word - 1) / (kStepWords * in_word);
+}
+GRAPHRUN_DEVICE constexpr int tiles_of_columns(int columns) { return (columns + cuda::kUnitColumns - 1) / cuda::kUnitColumns; }
+
+// The lengths of the summed axis, by term.
+template <int... lengths>
+struct Inner {
+  static constexpr int kTerms = sizeof...(lengths);
+  GRAPHRUN_DEVICE static constexpr int steps(int in_word) { return (steps_of(lengths, in_word) + ...); }
+  // The most steps that one of `parts` blocks has.
+  GRAPHRUN_DEVICE static constexpr int most_steps(int in_word, int parts) { return (steps(in_word) + parts - 1) / parts; }
+  // Calls visit(term, length) for each term.
+  template <class Visit>
+  GRAPHRUN_DEVICE static void each(const Visit& visit) {
+    int term = 0;
+    (visit(term++, lengths), ...);
+  }
+};
+
+// What a kernel is compiled for. The tiles are 16 rows by 8 columns; every warp has `warp_columns` tiles of each row of tiles.
+template <int row_tiles_, int warp_columns_, int warps_, int parts_, int columns_, int groups_>
+struct Shape {
+  static constexpr int kRowTiles = row_tiles_, kWarpColumns = warp_columns_, kWarps = warps_, kParts = parts_;
+  static constexpr int kColumns = columns_, kGroups = groups_;
+  static constexpr int kThreads = kWarps * cuda::kWarpThreads, kRows = kRowTiles * cuda::kUnitRows;
+  // Column tiles of one result, and of all.
+  static constexpr int kOfGroup = tiles_of_columns(kColumns), kTiles = kOfGroup * kGroups;
+};
+
+// The words of four consecutive numbers of a row; beyond `inner` there are zeros. `wide`: rows begin at multiples of 16 bytes.
+template <class Form>
+GRAPHRUN_DEVICE element::Pack<unsigned, 4 / Form::kInWord> words_at(const float* row, int k, int inner, bool wide) {
+  element::Pack<float, 4> x;
+  if (wide && inner % 4 == 0) {
+    x = k < inner ? element::load<4>(row + k) : element::repeated<4>(0.f);
+  } else {
+    GRAPHRUN_UNROLL
+    for (int j = 0; j < 4; ++j) x.v[j] = k + j < inner ? row[k + j] : 0.f;
+  }
+  element::Pack<unsigned, 4 / Form::kInWord> words;
+  GRAPHRUN_UNROLL
+  for (int w = 0; w < 4 / Form::kInWord; ++w) {
+    float numbers[Form::kInWord];
+    GRAPHRUN_UNROLL
+    for (int j = 0; j < Form::kInWord; ++j) numbers[j] = x.v[w * Form::kInWord + j];
+    words.v[w] = Form::word(numbers);
+  }
+  return words;
+}
+
+// Rounds steps [first, first + count) of the left factors' rows into `left`, `pitch` words a row; rows beyond the last are
+// zeros.
+template <class Form, class S, class I, int pitch>
+GRAPHRUN_DEVICE void stage(const float* const (&a)[I::kTerms], int rows, bool wide, int first, int count, unsigned* left) {
+  constexpr int kInStep = kStepWords * Form::kInWord, kFours = kInStep / 4;
+  const int across = count * kFours;
+  // Load several before storing the first: the compiler cannot move a load above a store that may alias it.
+  constexpr int kAtOnce = 8;
+  for (int begin = cuda::thread_index(); begin < S::kRows * across; begin += kAtOnce * S::kThreads) {
+    element::Pack<unsigned, 4 / Form::kInWord> words[kAtOnce];
+    GRAPHRUN_UNROLL
+    for (int u = 0; u < kAtOnce; ++u) {
+      const int e = begin + u * S::kThreads, row = e / across, four = e % across;
+      int step = first + four / kFours, inner = 0;  // the step of its term
+      const float* from = nullptr;
+      I::each([&](int term, int length) {
+        if (from != nullptr) return;
+        const int of_term = steps_of(length, Form::kInWord);
+        step < of_term ? void((from = a[term], inner = length)) : void(step -= of_term);
+      });
+      const int k = row < rows ? step * kInStep + four % kFours * 4 : inner;
+      words[u] = words_at<Form>(from + static_cast<std::int64_t>(row < rows ? row : 0) * inner, k, inner, wide);
+    }
+    GRAPHRUN_UNROLL
+    for (int u = 0; u < kAtOnce; ++u) {
+      const int e = begin + u * S::kThreads;
+      if (e < S::kRows * across) element::store(left + e / across * pitch + e % across * (4 / Form::kInWord), words[u]);
+    }
+  }
+}
+
+// `packed`: words [step, column tile of all results, thread of a warp, kStepWordsOfThread]. `wide`: every left factor begins at
+// a multiple of 16 bytes.
+template <class Form, class S, class I>
+GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const unsigned* packed, float* const (&y)[S::kGroups],
+                              int rows, bool wide) {
+  constexpr int kSteps = I::steps(Form::kInWord), kMost = I::most_steps(Form::kInWord, S::kParts);
+  constexpr int kPitch = kMost * kStepWords + kRowPadding, kSlots = S::kRowTiles * S::kWarpColumns;
+  const int part = cuda::cluster_rank(), cluster = static_cast<int>(cuda::block_index()) / S::kParts;
+  const int first = kSteps * part / S::kParts, count = kSteps * (part + 1) / S::kParts - first;
+  const int warp = cuda::thread_index() / cuda::kWarpThreads, thread = cuda::thread_index() % cuda::kWarpThreads;
+  unsigned* const left = static_cast<unsigned*>(cuda::shared_memory());
+  float* const sums = reinterpret_cast<float*>(left + S::kRows * kPitch);
+
+  // The right factors' first steps are on their way while the left factors are rounded.
+  using Words = element::Pack<unsigned, kStepWordsOfThread>;
+  constexpr int kAhead = S::kWarpColumns > 2 ? 2 : 4;
+  const unsigned* right[S::kWarpColumns];
+  GRAPHRUN_UNROLL
+  for (int c = 0; c < S::kWarpColumns; ++c) {
+    const int tile = (cluster * S::kWarps + warp) * S::kWarpColumns + c;  // beyond the last: the last again, never written
+    right[c] = packed + ((static_cast<std::int64_t>(first) * S::kTiles + (tile < S::kTiles ? tile : S::kTiles - 1)) *
+                             cuda::kWarpThreads +
+                         thread) *
+                            kStepWordsOfThread;
+  }
+  constexpr int kNextStep = S::kTiles * kWordsOfTile;
+  const auto words_of = [&](int step, int c) {
+    return element::load<kStepWordsOfThread>(right[c] + static_cast<std::int64_t>(step) * kNextStep);
+  };
+  Words words[kAhead][S::kWarpColumns];
+  GRAPHRUN_UNROLL
+  for (int u = 0; u < kAhead; ++u) {
+    GRAPHRUN_UNROLL
+    for (int c = 0; c < S::kWarpColumns && u < count; ++c) words[u][c] = words_of(u, c);
+  }
+
+  stage<Form, S, I, kPitch>(a, rows, wide, first, count, left);
+  cuda::cluster_barrier();  // the rows are there; and every block of the cluster runs, so its memory can be written
+
+  float sum[S::kRowTiles][S::kWarpColumns][4] = {};
+  for (int begin = 0; begin < count; begin += kAhead) {
+    GRAPHRUN_UNROLL
+    for (int u = 0; u < kAhead; ++u) {
+      const int step = begin + u;
+      if (step >= count) break;
+      Words now[S::kWarpColumns];
+      GRAPHRUN_UNROLL
+      for (int c = 0; c < S::kWarpColumns; ++c) {
+        now[c] = words[u][c];
+        if (step + kAhead < count) words[u][c] = words_of(step + kAhead, c);
+      }
+      GRAPHRUN_UNROLL
+      for (int half = 0; half < kTilesOfStep; ++half) {
+        const unsigned* const at = left + thread / 4 * kPitch + step * kStepWords + half * cuda::kUnitWords + thread % 4;
+        GRAPHRUN_UNROLL
+        for (int r = 0; r < S::kRowTiles; ++r) {
+          const unsigned* const x = at + r * cuda::kUnitRows * kPitch;
+          const unsigned rows_of_tile[4] = {x[0], x[8 * kPitch], x[4], x[8 * kPitch + 4]};
+          GRAPHRUN_UNROLL
+          for (int c = 0; c < S::kWarpColumns; ++c) {
+            const unsigned columns_of_tile[2] = {now[c].v[2 * half], now[c].v[2 * half + 1]};
+            cuda::multiply_add<Form>(sum[r][c], rows_of_tile, columns_of_tile);
+          }
+        }
+      }
+    }
+  }
+
+  // Block (warp + slot) % parts adds up the tile in that slot of a warp. It has kSlots · warps / parts of them, or one more.
+  using Sums = element::Pack<float, 4>;
+  constexpr int kOwn = (kSlots * S::kWarps + S::kParts - 1) / S::kParts;
+  const auto place = [&](int own, int of_part) {
+    return sums + ((own * S::kParts + of_part) * cuda::kWarpThreads + thread) * 4;
+  };
+  GRAPHRUN_UNROLL
+  for (int slot = 0; slot < kSlots; ++slot) {
+    const int number = warp * kSlots + slot;
+    Sums mine;
+    GRAPHRUN_UNROLL
+    for (int i = 0; i < 4; ++i) mine.v[i] = sum[slot / S::kWarpColumns][slot % S::kWarpColumns][i];
+    element::store(cuda::memory_of(number % S::kParts, place(number / S::kParts, part)), mine);
+  }
+  cuda::cluster_barrier();
+  for (int own = warp; own < kOwn; own += S::kWarps) {
+    const int number = own * S::kParts + part;
+    if (number >= kSlots * S::kWarps) break;
+    Sums total = element::load<4>(place(own, 0));
+    GRAPHRUN_UNROLL
+    for (int other = 1; other < S::kParts; ++other) {
+      const Sums next = element::load<4>(place(own, other));
+      GRAPHRUN_UNROLL
+      for (int i = 0; i < 4; ++i) total.v[i] += next.v[i];
+    }
+    const int slot = number % kSlots, of_warp = number / kSlots;
+    const int tile = (cluster * S::kWarps + of_warp) * S::kWarpColumns + slot % S::kWarpColumns;
+    if (tile >= S::kTiles) continue;
+    const int group = S::kGroups > 1 ? tile / S::kOfGroup : 0;
+    float* to = y[0];
+    GRAPHRUN_UNROLL
+    for (int g = 1; g < S::kGroups; ++g) to = group == g ? y[g] : to;
+    GRAPHRUN_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const int row = slot / S::kWarpColumns * cuda::kUnitRows + thread / 4 + i / 2 * 8;
+      const int column = (tile - group * S::kOfGroup) * cuda::kUnitColumns + thread % 4 * 2 + i % 2;
+      if (row < rows && column < S::kColumns) to[static_cast<std::int64_t>(row) * S::kColumns + column] = total.v[i];
+    }
+  }
+}
+
+}  // namespace graphrun::few_rows

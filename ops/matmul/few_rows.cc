@@ -31,7 +31,8 @@ bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
 }
 
 // Chooses clusters of at most eight blocks, a size that every device with clusters has, and as many columns for each as make
-// all clusters run at once.
+// all clusters run at once. Two warps with the same columns have half of the rows each: that halves what they read of shared
+// memory.
 bool divide(FewRowsPlan& plan, const DeviceLimits& limits) {
   constexpr std::int64_t kMostWarps = 8, kMostWarpColumns = 4, kMostSums = 32;  // tiles of sums in a thread's registers
   constexpr std::size_t kSizes = 3;                                             // of clusters: 2, 4 and 8
@@ -39,15 +40,17 @@ bool divide(FewRowsPlan& plan, const DeviceLimits& limits) {
   while (size > 0 && limits.clusters[size - 1] == 0) --size;
   const std::int64_t warps = std::min<std::int64_t>(limits.threads / cuda::kWarpThreads, kMostWarps);
   if (size == 0 || warps == 0) return false;
-  const std::int64_t at_once = limits.clusters[size - 1] * warps, parts = DeviceLimits::cluster_size(size - 1);
   const std::int64_t row_tiles = (plan.group.products[0].m + cuda::kUnitRows - 1) / cuda::kUnitRows;
-  const std::int64_t most_columns = std::clamp<std::int64_t>(kMostSums / row_tiles, 1, kMostWarpColumns);
+  const std::int64_t row_warps = row_tiles > 1 && warps % 2 == 0 ? 2 : 1, column_warps = warps / row_warps;
+  const std::int64_t warp_rows = (row_tiles + row_warps - 1) / row_warps;
+  const std::int64_t at_once = limits.clusters[size - 1] * column_warps, parts = DeviceLimits::cluster_size(size - 1);
+  const std::int64_t most_columns = std::clamp<std::int64_t>(kMostSums / warp_rows, 1, kMostWarpColumns);
   const std::int64_t columns = std::clamp<std::int64_t>((plan.tiles + at_once - 1) / at_once, 1, most_columns);
-  const std::int64_t most_steps = (plan.steps + parts - 1) / parts, sums = row_tiles * columns * warps;
+  const std::int64_t most_steps = (plan.steps + parts - 1) / parts, sums = warp_rows * columns * warps;
   const std::int64_t pitch = most_steps * few_rows::kStepWords + few_rows::kRowPadding;
-  plan.warps = static_cast<int>(warps), plan.parts = static_cast<int>(parts);
+  plan.warps = static_cast<int>(warps), plan.row_warps = static_cast<int>(row_warps), plan.parts = static_cast<int>(parts);
   plan.row_tiles = static_cast<int>(row_tiles), plan.warp_columns = static_cast<int>(columns);
-  plan.clusters = (plan.tiles + warps * columns - 1) / (warps * columns);
+  plan.clusters = (plan.tiles + column_warps * columns - 1) / (column_warps * columns);
   plan.shared = static_cast<std::size_t>(row_tiles * cuda::kUnitRows * pitch) * sizeof(unsigned) +
                 static_cast<std::size_t>((sums + parts - 1) / parts * parts * cuda::kWarpThreads * 4) * sizeof(float);
   return plan.shared <= limits.shared;
@@ -73,12 +76,12 @@ void make_text(FewRowsPlan& plan) {
 GRAPHRUN_ENTRY(graphrun_@, Arguments) {{
   const float* const left[] = {{{}}};
   float* const results[] = {{{}}};
-  few_rows::multiply<{}, few_rows::Shape<{}, {}, {}, {}, {}, {}>, few_rows::Inner<{}>>(
+  few_rows::multiply<{}, few_rows::Shape<{}, {}, {}, {}, {}, {}, {}>, few_rows::Inner<{}>>(
       left, arguments.right, results, arguments.rows, arguments.wide != 0);
 }}
 {})x",
-      kTextBegin, plan.arguments.text(), left, results, form, plan.row_tiles, plan.warp_columns, plan.warps, plan.parts,
-      plan.group.products[0].n, plan.groups(), lengths, kTextEnd);
+      kTextBegin, plan.arguments.text(), left, results, form, plan.row_tiles, plan.warp_columns, plan.warps, plan.row_warps,
+      plan.parts, plan.group.products[0].n, plan.groups(), lengths, kTextEnd);
   plan.text = named_text("#include \"ops/matmul/few_rows_device.h\"\n", body);
 }
 

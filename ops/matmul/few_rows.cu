@@ -57,7 +57,7 @@ void multiply_few_rows(const FewRowsPlan& plan, cuda::GeneratedKernel& kernel, c
   for (std::size_t t = 0; t < plan.left.size(); ++t) {
     const void* const a = c.inputs[plan.group.a(t)].data;
     arguments.set_address(plan.left[t], a);
-    wide &= reinterpret_cast<std::uintptr_t>(a) % kWide == 0;
+    wide &= reinterpret_cast<std::uintptr_t>(a) % kWide == 0 && plan.group.products[t].k % 4 == 0;
   }
   for (std::size_t g = 0; g < plan.results.size(); ++g) arguments.set_address(plan.results[g], c.outputs[plan.group.y(g)].data);
   arguments.set_address(plan.right, c.workspace);

@@ -18,7 +18,8 @@ struct FewRowsPlan {
   ProductGroup group;
   ProductPrecision precision;
   std::int64_t steps = 0, tiles = 0;  // of the summed axes of all terms; column tiles of all results
-  int warps = 0, parts = 0;           // warps of a block, and blocks of a cluster, which divide the summed axis
+  int warps = 0, row_warps = 1;       // of a block: how many; how many divide its rows
+  int parts = 0;                      // blocks of a cluster, which divide the summed axis
   int row_tiles = 0, warp_columns = 1;
   std::int64_t clusters = 0;
   std::size_t shared = 0, packed = 0;  // bytes: of a block's memory, and of the right factors as they are stored

@@ -38,78 +38,80 @@ struct Inner {
   }
 };
 
-// What a kernel is compiled for. The tiles are 16 rows by 8 columns; every warp has `warp_columns` tiles of each row of tiles.
-template <int row_tiles_, int warp_columns_, int warps_, int parts_, int columns_, int groups_>
+// What a kernel is compiled for. The tiles are 16 rows by 8 columns. Warps divide the columns of a block, and `row_warps` of
+// them its rows; each has `warp_columns` tiles of every row of tiles that it has.
+template <int row_tiles_, int warp_columns_, int warps_, int row_warps_, int parts_, int columns_, int groups_>
 struct Shape {
-  static constexpr int kRowTiles = row_tiles_, kWarpColumns = warp_columns_, kWarps = warps_, kParts = parts_;
-  static constexpr int kColumns = columns_, kGroups = groups_;
-  static constexpr int kThreads = kWarps * cuda::kWarpThreads, kRows = kRowTiles * cuda::kUnitRows;
-  // Column tiles of one result, and of all.
-  static constexpr int kOfGroup = tiles_of_columns(kColumns), kTiles = kOfGroup * kGroups;
+  static constexpr int kRowTiles = row_tiles_, kWarpColumns = warp_columns_, kWarps = warps_, kRowWarps = row_warps_;
+  static constexpr int kParts = parts_, kColumns = columns_, kGroups = groups_;
+  static constexpr int kRows = kRowTiles * cuda::kUnitRows, kWarpRows = (kRowTiles + kRowWarps - 1) / kRowWarps;
+  // Column tiles of a block, of one result, and of all.
+  static constexpr int kOfBlock = kWarps / kRowWarps * kWarpColumns, kOfGroup = tiles_of_columns(kColumns);
+  static constexpr int kTiles = kOfGroup * kGroups;
 };
 
-// The words of four consecutive numbers of a row; beyond `inner` there are zeros. `wide`: rows begin at multiples of 16 bytes.
-template <class Form>
-GRAPHRUN_DEVICE element::Pack<unsigned, 4 / Form::kInWord> words_at(const float* row, int k, int inner, bool wide) {
-  element::Pack<float, 4> x;
-  if (wide && inner % 4 == 0) {
-    x = k < inner ? element::load<4>(row + k) : element::repeated<4>(0.f);
-  } else {
-    GRAPHRUN_UNROLL
-    for (int j = 0; j < 4; ++j) x.v[j] = k + j < inner ? row[k + j] : 0.f;
-  }
-  element::Pack<unsigned, 4 / Form::kInWord> words;
-  GRAPHRUN_UNROLL
-  for (int w = 0; w < 4 / Form::kInWord; ++w) {
-    float numbers[Form::kInWord];
-    GRAPHRUN_UNROLL
-    for (int j = 0; j < Form::kInWord; ++j) numbers[j] = x.v[w * Form::kInWord + j];
-    words.v[w] = Form::word(numbers);
-  }
-  return words;
-}
-
 // Rounds steps [first, first + count) of the left factors' rows into `left`, `pitch` words a row; rows beyond the last are
-// zeros.
-template <class Form, class S, class I, int pitch>
-GRAPHRUN_DEVICE void stage(const float* const (&a)[I::kTerms], int rows, bool wide, int first, int count, unsigned* left) {
-  constexpr int kInStep = kStepWords * Form::kInWord, kFours = kInStep / 4;
-  const int across = count * kFours;
-  // Load several before storing the first: the compiler cannot move a load above a store that may alias it.
-  constexpr int kAtOnce = 8;
-  for (int begin = cuda::thread_index(); begin < S::kRows * across; begin += kAtOnce * S::kThreads) {
-    element::Pack<unsigned, 4 / Form::kInWord> words[kAtOnce];
-    GRAPHRUN_UNROLL
-    for (int u = 0; u < kAtOnce; ++u) {
-      const int e = begin + u * S::kThreads, row = e / across, four = e % across;
-      int step = first + four / kFours, inner = 0;  // the step of its term
-      const float* from = nullptr;
-      I::each([&](int term, int length) {
-        if (from != nullptr) return;
-        const int of_term = steps_of(length, Form::kInWord);
-        step < of_term ? void((from = a[term], inner = length)) : void(step -= of_term);
-      });
-      const int k = row < rows ? step * kInStep + four % kFours * 4 : inner;
-      words[u] = words_at<Form>(from + static_cast<std::int64_t>(row < rows ? row : 0) * inner, k, inner, wide);
-    }
-    GRAPHRUN_UNROLL
-    for (int u = 0; u < kAtOnce; ++u) {
-      const int e = begin + u * S::kThreads;
-      if (e < S::kRows * across) element::store(left + e / across * pitch + e % across * (4 / Form::kInWord), words[u]);
+// zeros. A warp takes whole rows, and its threads adjacent groups of four numbers. `wide`: rows begin at multiples of 16 bytes.
+template <class Form, class S, class I, int pitch, bool wide>
+GRAPHRUN_DEVICE void stage(const float* const (&a)[I::kTerms], int rows, int first, int count, unsigned* left) {
+  constexpr int kInStep = kStepWords * Form::kInWord, kFours = kInStep / 4, kWords = 4 / Form::kInWord;
+  constexpr int kOfWarp = (S::kRows + S::kWarps - 1) / S::kWarps, kAtOnce = kOfWarp <= 10 ? kOfWarp : 8;
+  const int warp = cuda::thread_index() / cuda::kWarpThreads;
+  for (int four = cuda::thread_index() % cuda::kWarpThreads; four < count * kFours; four += cuda::kWarpThreads) {
+    int step = first + four / kFours, inner = 0;  // the step of its term
+    const float* from = nullptr;
+    I::each([&](int term, int length) {
+      if (from != nullptr) return;
+      const int of_term = steps_of(length, Form::kInWord);
+      step < of_term ? void((from = a[term], inner = length)) : void(step -= of_term);
+    });
+    const int k = step * kInStep + four % kFours * 4;
+    for (int begin = 0; begin < kOfWarp; begin += kAtOnce) {
+      // All loads are on their way before the first number is used: so nothing branches, and what lies outside is read
+      // elsewhere.
+      element::Pack<float, 4> x[kAtOnce];
+      GRAPHRUN_UNROLL
+      for (int u = 0; u < kAtOnce; ++u) {
+        const int row = warp + (begin + u) * S::kWarps;
+        const float* const at = from + static_cast<std::int64_t>(row < rows ? row : 0) * inner;
+        if constexpr (wide) {
+          x[u] = element::load<4>(at + (k < inner ? k : 0));
+        } else {
+          GRAPHRUN_UNROLL
+          for (int j = 0; j < 4; ++j) x[u].v[j] = at[k + j < inner ? k + j : 0];
+        }
+      }
+      GRAPHRUN_UNROLL
+      for (int u = 0; u < kAtOnce; ++u) {
+        const int row = warp + (begin + u) * S::kWarps;
+        element::Pack<unsigned, kWords> words;
+        GRAPHRUN_UNROLL
+        for (int w = 0; w < kWords; ++w) {
+          float numbers[Form::kInWord];
+          GRAPHRUN_UNROLL
+          for (int j = 0; j < Form::kInWord; ++j) {
+            const int number = w * Form::kInWord + j;
+            numbers[j] = row < rows && k + number < inner ? x[u].v[number] : 0.f;
+          }
+          words.v[w] = Form::word(numbers);
+        }
+        if (row < S::kRows) element::store(left + row * pitch + four * kWords, words);
+      }
     }
   }
 }
 
-// `packed`: words [step, column tile of all results, thread of a warp, kStepWordsOfThread]. `wide`: every left factor begins at
-// a multiple of 16 bytes.
+// `packed`: words [step, column tile of all results, thread of a warp, kStepWordsOfThread]. `wide`: every row of a left factor
+// begins at a multiple of 16 bytes.
 template <class Form, class S, class I>
 GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const unsigned* packed, float* const (&y)[S::kGroups],
                               int rows, bool wide) {
   constexpr int kSteps = I::steps(Form::kInWord), kMost = I::most_steps(Form::kInWord, S::kParts);
-  constexpr int kPitch = kMost * kStepWords + kRowPadding, kSlots = S::kRowTiles * S::kWarpColumns;
+  constexpr int kPitch = kMost * kStepWords + kRowPadding, kSlots = S::kWarpRows * S::kWarpColumns;
   const int part = cuda::cluster_rank(), cluster = static_cast<int>(cuda::block_index()) / S::kParts;
   const int first = kSteps * part / S::kParts, count = kSteps * (part + 1) / S::kParts - first;
   const int warp = cuda::thread_index() / cuda::kWarpThreads, thread = cuda::thread_index() % cuda::kWarpThreads;
+  const int first_row = warp % S::kRowWarps, first_tile = cluster * S::kOfBlock;
   unsigned* const left = static_cast<unsigned*>(cuda::shared_memory());
   float* const sums = reinterpret_cast<float*>(left + S::kRows * kPitch);
 
@@ -119,7 +121,8 @@ GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const unsigned
   const unsigned* right[S::kWarpColumns];
   GRAPHRUN_UNROLL
   for (int c = 0; c < S::kWarpColumns; ++c) {
-    const int tile = (cluster * S::kWarps + warp) * S::kWarpColumns + c;  // beyond the last: the last again, never written
+    // Beyond the last: the last again, never written.
+    const int tile = first_tile + warp / S::kRowWarps * S::kWarpColumns + c;
     right[c] = packed + ((static_cast<std::int64_t>(first) * S::kTiles + (tile < S::kTiles ? tile : S::kTiles - 1)) *
                              cuda::kWarpThreads +
                          thread) *
@@ -136,10 +139,11 @@ GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const unsigned
     for (int c = 0; c < S::kWarpColumns && u < count; ++c) words[u][c] = words_of(u, c);
   }
 
-  stage<Form, S, I, kPitch>(a, rows, wide, first, count, left);
+  wide ? stage<Form, S, I, kPitch, true>(a, rows, first, count, left)
+       : stage<Form, S, I, kPitch, false>(a, rows, first, count, left);
   cuda::cluster_barrier();  // the rows are there; and every block of the cluster runs, so its memory can be written
 
-  float sum[S::kRowTiles][S::kWarpColumns][4] = {};
+  float sum[S::kWarpRows][S::kWarpColumns][4] = {};
   for (int begin = 0; begin < count; begin += kAhead) {
     GRAPHRUN_UNROLL
     for (int u = 0; u < kAhead; ++u) {
@@ -153,10 +157,12 @@ GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const unsigned
       }
       GRAPHRUN_UNROLL
       for (int half = 0; half < kTilesOfStep; ++half) {
-        const unsigned* const at = left + thread / 4 * kPitch + step * kStepWords + half * cuda::kUnitWords + thread % 4;
+        const unsigned* const at = left + (first_row * cuda::kUnitRows + thread / 4) * kPitch + step * kStepWords +
+                                   half * cuda::kUnitWords + thread % 4;
         GRAPHRUN_UNROLL
-        for (int r = 0; r < S::kRowTiles; ++r) {
-          const unsigned* const x = at + r * cuda::kUnitRows * kPitch;
+        for (int r = 0; r < S::kWarpRows; ++r) {
+          if (r * S::kRowWarps + first_row >= S::kRowTiles) break;
+          const unsigned* const x = at + r * S::kRowWarps * cuda::kUnitRows * kPitch;
           const unsigned rows_of_tile[4] = {x[0], x[8 * kPitch], x[4], x[8 * kPitch + 4]};
           GRAPHRUN_UNROLL
           for (int c = 0; c < S::kWarpColumns; ++c) {
@@ -168,7 +174,7 @@ GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const unsigned
     }
   }
 
-  // Block (warp + slot) % parts adds up the tile in that slot of a warp. It has kSlots · warps / parts of them, or one more.
+  // The tiles of all warps' slots are numbered; block (number % parts) adds up the sums of a tile.
   using Sums = element::Pack<float, 4>;
   constexpr int kOwn = (kSlots * S::kWarps + S::kParts - 1) / S::kParts;
   const auto place = [&](int own, int of_part) {
@@ -194,15 +200,16 @@ GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const unsigned
       for (int i = 0; i < 4; ++i) total.v[i] += next.v[i];
     }
     const int slot = number % kSlots, of_warp = number / kSlots;
-    const int tile = (cluster * S::kWarps + of_warp) * S::kWarpColumns + slot % S::kWarpColumns;
-    if (tile >= S::kTiles) continue;
+    const int row_tile = slot / S::kWarpColumns * S::kRowWarps + of_warp % S::kRowWarps;
+    const int tile = first_tile + of_warp / S::kRowWarps * S::kWarpColumns + slot % S::kWarpColumns;
+    if (tile >= S::kTiles || row_tile >= S::kRowTiles) continue;
     const int group = S::kGroups > 1 ? tile / S::kOfGroup : 0;
     float* to = y[0];
     GRAPHRUN_UNROLL
     for (int g = 1; g < S::kGroups; ++g) to = group == g ? y[g] : to;
     GRAPHRUN_UNROLL
     for (int i = 0; i < 4; ++i) {
-      const int row = slot / S::kWarpColumns * cuda::kUnitRows + thread / 4 + i / 2 * 8;
+      const int row = row_tile * cuda::kUnitRows + thread / 4 + i / 2 * 8;
       const int column = (tile - group * S::kOfGroup) * cuda::kUnitColumns + thread % 4 * 2 + i % 2;
       if (row < rows && column < S::kColumns) to[static_cast<std::int64_t>(row) * S::kColumns + column] = total.v[i];
     }

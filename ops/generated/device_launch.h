@@ -1,6 +1,7 @@
 // The arguments of CUDA's pointwise kernels other than the operands' addresses.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,19 @@ template <class ArgumentOf>
 void set_draws(ArgumentBytes& to, const DeviceCode& code, const RandomState& random, const ArgumentOf& argument) {
   for (std::size_t d = 0; d < code.draws().size(); ++d)
     to.set(argument(code.draw_argument(d)), drawn_tensor(code.draws()[d], random, code.sizes()));
+}
+
+// Whether the address is a multiple of four elements.
+inline bool begins_at_four(const TensorView& v) {
+  return reinterpret_cast<std::uintptr_t>(v.data) % (4 * size_of(v.dtype)) == 0;
+}
+// Whether a thread can load four elements at once, judging by the sizes and the operands' addresses.
+inline bool reads_fours(const DeviceCode& code, std::span<const TensorView> inputs) {
+  if (code.width() == 1) return false;
+  for (std::size_t k = 0; k < code.inputs(); ++k) {
+    if (code.reads_packs(k) && !begins_at_four(inputs[k])) return false;
+  }
+  return true;
 }
 
 // Sets the arguments for a launch of a pointwise kernel, except its results.

@@ -44,7 +44,7 @@ FoldTexts fold_texts(const DeviceCode& code, const KernelFolds& folds, const std
     join += fmt::format("  {{\n    const {} a = left.v{}, b = right.v{};\n    out.v{} = {};\n  }}\n", fold.type, i, i, i,
                         fold.join);
     const std::string comment = equation_comment(folds.origin(i).at, "", comments);
-    texts.take += fmt::format("        {{\n          const {0} x = results.{1}.v[0];\n          one.v{2} = {3};\n        }}\n",
+    texts.take += fmt::format("        {{\n          const {0} x = results.{1}.v[j];\n          one.v{2} = {3};\n        }}\n",
                               type, code.result_name(folds.folds[i].result), i, fold.one);
     texts.write += (comment.empty() ? "" : "  " + comment) +
                    fmt::format("  {{\n    const {} v = total.v{};\n    arguments.{}[c.result] = {};\n  }}\n", fold.type, i,
@@ -61,6 +61,7 @@ FoldTexts fold_texts(const DeviceCode& code, const KernelFolds& folds, const std
 ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view,
                                        std::int64_t repeat) {
   ReductionArguments made{code.arguments(), {}, {}, {}, "Lengths{nullptr, 1, arguments.view.n}"};
+  if (repeat == 0 && view.inner == 1 && view.n % 4 == 0 && code.width() == 4) made.together = 4;
   Identifiers names = code.names();
   for (std::size_t i = 0; i < folds.folds.size(); ++i) {
     const std::string type = gives_position(folds.folds[i].kind) ? "std::int32_t" : code.type_of_result(folds.folds[i].result);
@@ -92,23 +93,39 @@ GRAPHRUN_DEVICE void write(const Arguments& arguments, const cuda::Column& c, co
 )x" + texts.write +
           R"x(}
 
-GRAPHRUN_ENTRY(graphrun_@, Arguments) {
+template <int width>
+GRAPHRUN_DEVICE void fold(const Arguments& arguments) {
+  constexpr int kTogether = )x" +
+          std::to_string(arguments.together) + R"x(;
   const Lengths lengths = )x" +
           arguments.columns + R"x(;
   Value* const parts = static_cast<Value*>(arguments.parts);
   const Value start = {)x" +
           texts.start + R"x(};
-  cuda::fold_columns(
+  cuda::fold_columns<kTogether>(
       arguments.grid, arguments.view, lengths, parts, arguments.joins, start,
-      [&](const Value& so_far, std::int64_t at, std::int64_t position) {
-        const Results<1> results = compute<1>(arguments, static_cast<Index>(at));
-        Value one;
+      [&](const Value& before, std::int64_t at, std::int64_t first) {
+        Value so_far = before;
+        GRAPHRUN_UNROLL
+        for (int i = 0; i < kTogether; i += width) {
+          const Results<width> results = compute<width>(arguments, static_cast<Index>(at + i));
+          GRAPHRUN_UNROLL
+          for (int j = 0; j < width; ++j) {
+            const std::int64_t position = first + i + j;
+            Value one;
 )x" + texts.take +
-          R"x(        return put_together(so_far, one);
+          R"x(            so_far = put_together(so_far, one);
+          }
+        }
+        return so_far;
       },
       [](const Value& left, const Value& right) { return put_together(left, right); },
       [&](const cuda::Column& c, const Value& total) { write(arguments, c, total); });
 }
+
+GRAPHRUN_ENTRY(graphrun_@, Arguments) { )x" +
+          (arguments.together == 1 ? "fold<1>(arguments);" : "arguments.wide ? fold<4>(arguments) : fold<1>(arguments);") +
+          R"x( }
 
 }  // namespace graphrun::generated_@
 )x";
@@ -136,6 +153,7 @@ GRAPHRUN_DEVICE void one(const Arguments& arguments, std::int64_t e, const loop:
          texts.start + R"x(};
   for (std::int64_t position = 0; position < c.n; ++position) {
         const Results<1> results = compute<1>(arguments, static_cast<Index>(c.at(position)));
+        constexpr int j = 0;
         Value one;
 )x" + texts.take +
          R"x(    total = put_together(total, one);

@@ -32,12 +32,14 @@ struct ReductionArguments {
   std::vector<std::string> targets;  // their names
   std::optional<Argument> lengths;   // the address of the lengths along the axis, if there are any
   std::string columns;               // the text of a Lengths
+  int together = 1;                  // how many adjacent positions a thread folds at a time: 4 or 1, by the sizes alone
 };
 // `repeat`: the consecutive results that each length applies to (Lengths::repeat); 0: there are no lengths.
 ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds& folds, const AxisView& view,
                                        std::int64_t repeat = 0);
 // The kernel that reduces results along an axis. `arguments`: as above, then ColumnGrid `grid`; `parts`, the address of the
-// values of columns' parts; and int32 `joins`, the number of parts that a launch joins, or 0.
+// values of columns' parts; int32 `joins`, the number of parts that a launch joins, or 0; and int32 `wide`, whether all
+// addresses allow a thread to load four elements at once. Results have the same bits either way.
 DeviceText reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
 // The same text with comments that quote the equations.
 std::string commented_reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);

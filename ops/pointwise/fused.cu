@@ -10,12 +10,7 @@ namespace {
 
 // How many adjacent elements a thread processes at once: four, if the sizes and all addresses allow it.
 int width_for(const DeviceCode& code, const KernelContext& c) {
-  const auto fits = [](const TensorView& v) { return reinterpret_cast<std::uintptr_t>(v.data) % (4 * size_of(v.dtype)) == 0; };
-  if (code.width() == 1 || !std::all_of(c.outputs.begin(), c.outputs.end(), fits)) return 1;
-  for (std::size_t k = 0; k < c.inputs.size(); ++k) {
-    if (code.reads_packs(k) && !fits(c.inputs[k])) return 1;
-  }
-  return 4;
+  return reads_fours(code, c.inputs) && std::all_of(c.outputs.begin(), c.outputs.end(), begins_at_four) ? 4 : 1;
 }
 
 REGISTER_KERNEL("fused", kCuda, [](const KernelRequest& request) {

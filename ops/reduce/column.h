@@ -56,11 +56,14 @@ struct Column {
   }
 
   // Calls take(value, index in the tensor, position) for the part's positions from `start`; join(a, b) combines the values of
-  // two lanes. Every lane gets the part's value. All threads of the block must call it.
-  template <class V, class Take, class Join>
+  // two lanes. Every lane gets the part's value. All threads of the block must call it. `together`: take() takes that many
+  // positions from the one that it is given; a column has whole groups of them, and a part too.
+  template <int together = 1, class V, class Take, class Join>
   GRAPHRUN_DEVICE V fold(V start, const Take& take, const Join& join) const {
     V value = start;
-    for (std::int64_t a = begin + lane; a < end; a += grid.lanes) value = take(value, at(a), a);
+    const std::int64_t last = end / together;
+    for (std::int64_t g = begin / together + lane; g < last; g += grid.lanes)
+      value = take(value, at(g * together), g * together);
     return joined(value, join);
   }
 
@@ -90,14 +93,14 @@ struct Column {
 
 // One launch of a fold whose columns may be divided into parts. It folds elements; or, if `joins` > 0, the values of that many
 // parts of each column, which the previous launch stored in `parts`. take and join are as for Column::fold. One thread calls
-// write(column, value) for each column that is complete. All threads of the block must call it.
-template <class V, class Take, class Join, class Write>
+// write(column, value) for each column that is complete. All threads of the block must call it. `together` as for Column::fold.
+template <int together = 1, class V, class Take, class Join, class Write>
 GRAPHRUN_DEVICE void fold_columns(const ColumnGrid& grid, const AxisView& view, const Lengths& lengths, V* parts, int joins,
                                   const V& start, const Take& take, const Join& join, const Write& write) {
   const AxisView of_parts = {view.results(), joins, 1};
   Column c(grid, joins > 0 ? of_parts : view, joins > 0 ? Lengths{nullptr, 1, joins} : lengths);
   const auto take_part = [&](const V& so_far, std::int64_t at, std::int64_t) { return join(so_far, parts[at]); };
-  const V total = joins > 0 ? c.fold(start, take_part, join) : c.fold(start, take, join);
+  const V total = joins > 0 ? c.fold(start, take_part, join) : c.fold<together>(start, take, join);
   if (!c.leads()) return;
   if (grid.parts > 1) {
     parts[c.place()] = total;

@@ -20,7 +20,7 @@ namespace {
 struct FoldPart {
   std::shared_ptr<cuda::GeneratedKernel> kernel;
   ReductionArguments arguments;
-  Argument grid, parts, joins;  // as reduction_text() wants them
+  Argument grid, parts, joins, wide;  // as reduction_text() wants them
   KernelFolds folds;
   std::size_t first = 0;  // index of the first result of this kernel among the node's
 
@@ -50,8 +50,9 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
     const Argument own_grid = arguments.layout.add<ColumnGrid>("grid");
     const Argument own_parts = arguments.layout.add_address("parts", "void");
     const Argument joins = arguments.layout.add<std::int32_t>("joins");
+    const Argument wide = arguments.layout.add<std::int32_t>("wide");
     const DeviceText text = reduction_text(*code, own, arguments);
-    parts.push_back({cuda::generated_kernel(text.entry, text.text), std::move(arguments), own_grid, own_parts, joins,
+    parts.push_back({cuda::generated_kernel(text.entry, text.text), std::move(arguments), own_grid, own_parts, joins, wide,
                      std::move(own), first});
   }
   Kernel kernel{[code, view, grid, parts, operands](const KernelContext& c) {
@@ -65,6 +66,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
         if (part.arguments.lengths) arguments.set_address(*part.arguments.lengths, c.inputs[operands].data);
         arguments.set_address(part.parts, c.workspace);
         arguments.set(part.grid, own), arguments.set(part.joins, joins);
+        arguments.set(part.wide, std::int32_t{reads_fours(*code, c.inputs)});
         part.kernel->launch(c.stream, {own.blocks, ColumnGrid::kThreads, own.shared(part.value_bytes()), own.lanes > 1},
                             arguments.bytes());
       };

@@ -120,7 +120,9 @@ struct Executable::Impl {
   void give_variables(Binding& binding, const SymbolValues& values);
   const Tensor& variable_memory(const VariableSpec& spec, const SymbolValues& values);
   void give_feeds(BoundRegion& root, const Feeds& feeds);
+  bool may_be_result(const Tensor& feed, bool on_device) const;
   std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device, Feeds* given_up);
+  Tensor memory_for_feed(const std::string& name, DType dtype, const Sizes& sizes);
   SymbolValues sizes_of(const Feeds& feeds) const;
   void reserve(const Feeds& feeds);
   // `given_up`: the feeds, if the run may overwrite them; else null.
@@ -245,26 +247,40 @@ void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
   }
 }
 
+// Whether a run may write a result into a feed's memory, because no other tensor shares it.
+bool Executable::Impl::may_be_result(const Tensor& feed, bool on_device) const {
+  if (device_side) return on_device && !feed.empty() && feed.on_device() && !feed.is_shared();
+  return feed.has_room_for(feed.dtype(), feed.sizes());
+}
+
 std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device,
                                                    Feeds* given_up) {
   std::vector<Tensor> fetched;
   fetched.reserve(program.fetches.size());
+  std::vector<DeviceResultMemory::Result> left;  // on the device
   for (const FetchSpec& spec : program.fetches) {
     Sizes sizes = evaluate(spec.shape, values);
     const std::size_t i = fetched.size();
-    if (given_up != nullptr && spec.feed >= 0 && !device_side) {
-      Tensor& fed = given_up->at(program.feeds[static_cast<std::size_t>(spec.feed)].name);
-      if (fed.dtype() == spec.dtype && fed.has_room_for(fed.dtype(), fed.sizes())) {  // no other tensor, nor another result
-        fed.mark_written();
-        root.set_slot(program.variables.size() + program.feeds.size() + i, fed.raw());
-        fetched.push_back(std::move(fed));
-        continue;
-      }
+    Tensor* const fed =
+        given_up == nullptr || spec.feed < 0 ? nullptr : &given_up->at(program.feeds[static_cast<std::size_t>(spec.feed)].name);
+    if (fed != nullptr && fed->dtype() == spec.dtype && may_be_result(*fed, on_device)) {
+      if (!device_side) fed->mark_written();
+      fetched.push_back(std::move(*fed));
+      *fed = Tensor();  // not another result too
+    } else if (on_device && device_side) {
+      left.push_back({i, spec.dtype, std::move(sizes)});
+      fetched.emplace_back();
+    } else {
+      fetched.push_back(results.take(i, spec.dtype, std::move(sizes)));
     }
-    fetched.push_back(on_device && device_side ? Tensor(spec.dtype, std::move(sizes), device_side->backend)
-                                               : results.take(i, spec.dtype, std::move(sizes)));
+  }
+  if (!left.empty()) {
+    std::vector<Tensor> taken = device_side->results.take(left);
+    for (std::size_t k = 0; k < left.size(); ++k) fetched[left[k].i] = std::move(taken[k]);
+  }
+  for (std::size_t i = 0; i < fetched.size(); ++i) {
     root.set_slot(program.variables.size() + program.feeds.size() + i,
-                  device_side ? device_side->fetch(i, fetched.back()) : fetched.back().raw());
+                  device_side ? device_side->fetch(i, fetched[i]) : fetched[i].raw());
   }
   return fetched;
 }
@@ -368,6 +384,22 @@ Tensor Executable::on_device(const Tensor& tensor) const {
   Tensor copy(tensor.dtype(), tensor.sizes(), device);
   device.to_device(copy.device_memory(), tensor.raw(), tensor.bytes());
   return copy;
+}
+Tensor Executable::Impl::memory_for_feed(const std::string& name, DType dtype, const Sizes& sizes) {
+  const auto [memory, made] = device_side->feeds_on_device.try_emplace(name, device_side->backend);
+  return std::move(memory->second.take({{0, dtype, sizes}}).front());
+}
+Tensor Executable::feed_on_device(const std::string& name, const Tensor& tensor) {
+  if (!impl_->device_side || tensor.on_device()) return tensor;
+  Tensor copy = impl_->memory_for_feed(name, tensor.dtype(), tensor.sizes());
+  impl_->device_side->backend.to_device(copy.device_memory(), tensor.raw(), tensor.bytes());
+  return copy;
+}
+Tensor Executable::zeros_on_device(const std::string& name, DType dtype, const Sizes& sizes) {
+  if (!impl_->device_side) return {dtype, sizes};
+  Tensor zeros = impl_->memory_for_feed(name, dtype, sizes);
+  impl_->device_side->backend.clear(zeros.device_memory(), zeros.bytes());
+  return zeros;
 }
 void Executable::finish() {
   if (impl_->device_side) impl_->device_side->finish({});

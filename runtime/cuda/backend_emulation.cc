@@ -1,4 +1,6 @@
 // Devices emulated on the host: device memory is host memory, and kernels have finished when they return.
+#include <malloc.h>
+
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -29,11 +31,14 @@ class EmulatedBackend : public Backend {
   void* allocate(std::size_t bytes) override {
     check_nothing_is_noted();
     void* const memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-    if (memory != nullptr) std::memset(memory, 0xA5, bytes);  // 0xA5: reading uninitialized memory yields conspicuous values
+    if (memory == nullptr) return nullptr;
+    std::memset(memory, 0xA5, bytes);  // reading uninitialized memory yields conspicuous values
+    allocated_ += malloc_usable_size(memory);
     return memory;
   }
   void release(void* memory) override {
     check_nothing_is_noted();
+    allocated_ -= malloc_usable_size(memory);
     std::free(memory);
   }
   void to_device(void* to, const void* from, std::size_t bytes) override {
@@ -66,6 +71,7 @@ class EmulatedBackend : public Backend {
   void* stream() override { return this; }
   DeviceLimits limits() const override { return limits_; }
   DeviceLimits& changed_limits() { return limits_; }
+  std::size_t allocated() const { return allocated_; }
   void wait() override { check_nothing_is_noted(); }
 
   // The last stream's work runs first, so work that wrongly depends on an earlier stream fails.
@@ -98,6 +104,7 @@ class EmulatedBackend : public Backend {
 
  private:
   const int ordinal_;
+  std::size_t allocated_ = 0;  // bytes
   // Few threads, since each is a host thread; little memory, so that some loops' weights do not fit.
   DeviceLimits limits_ = {3, 24, 24 << 10, true, {}};
 
@@ -142,4 +149,9 @@ extern "C" void graphrun_emulate_backwards(bool backwards) { graphrun::cuda::set
 // The limits of an emulated device for kernels made from now on; tests may change them.
 extern "C" graphrun::DeviceLimits* graphrun_emulated_limits(graphrun::Backend* device) {
   return &static_cast<graphrun::cuda::EmulatedBackend*>(device)->changed_limits();
+}
+
+// The bytes of an emulated device's memory that are allocated.
+extern "C" std::size_t graphrun_emulated_bytes(graphrun::Backend* device) {
+  return static_cast<graphrun::cuda::EmulatedBackend*>(device)->allocated();
 }

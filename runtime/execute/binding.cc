@@ -317,6 +317,9 @@ std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbol
   binding->symbols = symbols;
   Binder binder(program, binding->symbols, target, store, of_feeds);
   binding->root = binder.bind_root();
+  // After the root, whose values of a negative size are refused with their names.
+  for (const VariableSpec& spec : program.variables) binding->variable_sizes.push_back(evaluate(spec.shape, symbols));
+  for (const FetchSpec& spec : program.fetches) binding->fetch_sizes.push_back(evaluate(spec.shape, symbols));
   binding->packed = binder.take_packed();
   binding->packed_feeds = binder.take_packed_feeds();
   binding->layout = layout(program, binding->symbols, binder.workspaces());

@@ -20,13 +20,14 @@ struct Binding {
   SymbolValues symbols;
   BoundRegion root;
   ProgramLayout layout;
-  std::vector<std::int64_t> scan_steps;           // space for the positions of nested scans, outermost first
-  const void* base = nullptr;                     // the arena that the current addresses refer to
-  std::vector<PackedWeights*> packed;             // for all its instructions, of variables alone
-  std::vector<PackedWeights*> packed_feeds;       // the same of lasting feeds
-  std::vector<const BoundInstruction*> numbered;  // by number - 1
-  std::int64_t most_steps = 0;                    // the largest of its scans
-  std::unique_ptr<RecordedRuns> recorded;         // on a device only
+  std::vector<Sizes> variable_sizes, fetch_sizes;  // by number
+  std::vector<std::int64_t> scan_steps;            // space for the positions of nested scans, outermost first
+  const void* base = nullptr;                      // the arena that the current addresses refer to
+  std::vector<PackedWeights*> packed;              // for all its instructions, of variables alone
+  std::vector<PackedWeights*> packed_feeds;        // the same of lasting feeds
+  std::vector<const BoundInstruction*> numbered;   // by number - 1
+  std::int64_t most_steps = 0;                     // the largest of its scans
+  std::unique_ptr<RecordedRuns> recorded;          // on a device only
 };
 
 // Makes the kernels and lays out the arena; data that kernels keep from run to run is in `store`, or in `of_feeds` if it is

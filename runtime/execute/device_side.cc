@@ -19,7 +19,7 @@ std::int64_t launches(const BoundRegion& region) {
 }  // namespace
 
 DeviceSide::DeviceSide(Backend& on, Variables& variables)
-    : backend(on), variables_(variables), fault_(on, sizeof(IndexFault)), low_step_(on, sizeof(std::uint32_t)) {
+    : backend(on), results(on), variables_(variables), fault_(on, sizeof(IndexFault)), low_step_(on, sizeof(std::uint32_t)) {
   if (!variables.on_device()) variables.on_device() = std::make_shared<DeviceVariables>(on);
   GRAPHRUN_CHECK(variables.on_device()->is_on(on), "variables with copies on two devices");
   backend.clear(fault_.raw(), fault_.bytes());
@@ -34,10 +34,7 @@ void* DeviceSide::variable(const std::string& name, const Tensor& tensor, bool w
 
 void* DeviceSide::room(std::vector<DeviceMemory>& rooms, std::size_t i, std::size_t bytes) {
   if (rooms.size() <= i) rooms.resize(i + 1);
-  if (rooms[i].raw() == nullptr || rooms[i].bytes() < bytes) {
-    rooms[i] = DeviceMemory();
-    rooms[i] = DeviceMemory(backend, bytes);
-  }
+  rooms[i].reserve(backend, bytes);
   return rooms[i].raw();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "runtime/execute/executable.h"
 #include "runtime/execute/execute.h"
 #include "runtime/tensor/backend.h"
+#include "runtime/tensor/result_memory.h"
 
 namespace graphrun {
 
@@ -63,7 +65,9 @@ class DeviceSide {
   std::size_t played() const { return played_; }  // the number of runs replayed from recordings
 
   Backend& backend;
-  DeviceMemory arena;  // large enough for the largest batch so far
+  DeviceMemory arena;                                         // large enough for the largest batch so far
+  DeviceResultMemory results;                                 // those that stay on the device
+  std::map<std::string, DeviceResultMemory> feeds_on_device;  // by name; see Executable::feed_on_device
 
  private:
   OnDevice begin(const Binding& binding, std::uint64_t step);

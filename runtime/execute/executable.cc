@@ -117,11 +117,15 @@ struct Executable::Impl {
   void make_room(Binding& binding);
   void make_arena(std::size_t bytes);
   const void* arena_memory() const { return device_side ? device_side->arena.raw() : arena.raw(); }
-  void give_variables(Binding& binding, const SymbolValues& values);
-  const Tensor& variable_memory(const VariableSpec& spec, const SymbolValues& values);
+  void give_variables(Binding& binding);
+  const Tensor& variable_memory(const VariableSpec& spec, const Sizes& sizes);
   void give_feeds(BoundRegion& root, const Feeds& feeds);
-  std::vector<Tensor> give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device, Feeds* given_up);
+  bool may_be_result(const Tensor& feed, bool on_device) const;
+  std::vector<Tensor> give_fetches(Binding& binding, bool on_device, Feeds* given_up);
+  Tensor memory_for_feed(const std::string& name, DType dtype, const Sizes& sizes);
   SymbolValues sizes_of(const Feeds& feeds) const;
+  bool sizes_stay(const Feeds& feeds) const;
+  const std::shared_ptr<Binding>& checked_binding(const Feeds& feeds);
   void reserve(const Feeds& feeds);
   // `given_up`: the feeds, if the run may overwrite them; else null.
   Started start(const Feeds& feeds, const RunOptions& options, Feeds* given_up);
@@ -138,7 +142,13 @@ struct Executable::Impl {
   std::list<std::shared_ptr<Binding>> recent;  // most recently used first
   std::map<SymbolValues, std::list<std::shared_ptr<Binding>>::iterator> bindings;
   std::size_t bindings_made = 0;
-  Tensor arena;  // large enough for the largest batch so far
+  struct Fed {
+    DType dtype;
+    bool on_device;
+    Sizes sizes;
+  };
+  std::vector<Fed> last_fed;  // feeds of the first binding of `recent`; empty: not known
+  Tensor arena;               // large enough for the largest batch so far
   // Of variables and feeds, in this run.
   std::vector<std::uint64_t> versions = std::vector<std::uint64_t>(program.variables.size() + program.feeds.size());
   std::vector<const void*> memory_at = std::vector<const void*>(versions.size());
@@ -149,6 +159,7 @@ struct Executable::Impl {
 
 // The binding for these sizes, from the cache or made now.
 const std::shared_ptr<Binding>& Executable::Impl::binding_for(const SymbolValues& values) {
+  last_fed.clear();
   if (const auto it = bindings.find(values); it != bindings.end()) {
     recent.splice(recent.begin(), recent, it->second);
     return recent.front();
@@ -196,8 +207,7 @@ void Executable::Impl::make_arena(std::size_t bytes) {
 }
 
 // The variable's buffer. If a stream's state does not exist, or has another batch size, it starts as zeros.
-const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const SymbolValues& values) {
-  const Sizes sizes = evaluate(spec.shape, values);
+const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const Sizes& sizes) {
   const bool is_state = spec.kind == VariableSpec::Kind::kState;
   if (is_state && (!variables->has(spec.name) || variables->on_host(spec.name).sizes() != sizes)) {
     variables->set(spec.name, Tensor(spec.dtype, sizes));
@@ -216,9 +226,9 @@ const Tensor& Executable::Impl::variable_memory(const VariableSpec& spec, const 
 }
 
 // Gives the binding the variables' addresses.
-void Executable::Impl::give_variables(Binding& binding, const SymbolValues& values) {
+void Executable::Impl::give_variables(Binding& binding) {
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
-    const Tensor& tensor = variable_memory(program.variables[i], values);
+    const Tensor& tensor = variable_memory(program.variables[i], binding.variable_sizes[i]);
     if (device_side) {
       binding.root.set_slot(i, device_side->variable(program.variables[i].name, tensor, packed.written()[i]));
       continue;
@@ -245,26 +255,39 @@ void Executable::Impl::give_feeds(BoundRegion& root, const Feeds& feeds) {
   }
 }
 
-std::vector<Tensor> Executable::Impl::give_fetches(BoundRegion& root, const SymbolValues& values, bool on_device,
-                                                   Feeds* given_up) {
+// Whether a run may write a result into a feed's memory, because no other tensor shares it.
+bool Executable::Impl::may_be_result(const Tensor& feed, bool on_device) const {
+  if (device_side) return on_device && !feed.empty() && feed.on_device() && !feed.is_shared();
+  return feed.has_room_for(feed.dtype(), feed.sizes());
+}
+
+std::vector<Tensor> Executable::Impl::give_fetches(Binding& binding, bool on_device, Feeds* given_up) {
   std::vector<Tensor> fetched;
   fetched.reserve(program.fetches.size());
+  std::vector<DeviceResultMemory::Result> left;  // on the device
   for (const FetchSpec& spec : program.fetches) {
-    Sizes sizes = evaluate(spec.shape, values);
     const std::size_t i = fetched.size();
-    if (given_up != nullptr && spec.feed >= 0 && !device_side) {
-      Tensor& fed = given_up->at(program.feeds[static_cast<std::size_t>(spec.feed)].name);
-      if (fed.dtype() == spec.dtype && fed.has_room_for(fed.dtype(), fed.sizes())) {  // no other tensor, nor another result
-        fed.mark_written();
-        root.set_slot(program.variables.size() + program.feeds.size() + i, fed.raw());
-        fetched.push_back(std::move(fed));
-        continue;
-      }
+    const Sizes& sizes = binding.fetch_sizes[i];
+    Tensor* const fed =
+        given_up == nullptr || spec.feed < 0 ? nullptr : &given_up->at(program.feeds[static_cast<std::size_t>(spec.feed)].name);
+    if (fed != nullptr && fed->dtype() == spec.dtype && may_be_result(*fed, on_device)) {
+      if (!device_side) fed->mark_written();
+      fetched.push_back(std::move(*fed));
+      *fed = Tensor();  // not another result too
+    } else if (on_device && device_side) {
+      left.push_back({i, spec.dtype, sizes});
+      fetched.emplace_back();
+    } else {
+      fetched.push_back(results.take(i, spec.dtype, sizes));
     }
-    fetched.push_back(on_device && device_side ? Tensor(spec.dtype, std::move(sizes), device_side->backend)
-                                               : results.take(i, spec.dtype, std::move(sizes)));
-    root.set_slot(program.variables.size() + program.feeds.size() + i,
-                  device_side ? device_side->fetch(i, fetched.back()) : fetched.back().raw());
+  }
+  if (!left.empty()) {
+    std::vector<Tensor> taken = device_side->results.take(left);
+    for (std::size_t k = 0; k < left.size(); ++k) fetched[left[k].i] = std::move(taken[k]);
+  }
+  for (std::size_t i = 0; i < fetched.size(); ++i) {
+    binding.root.set_slot(program.variables.size() + program.feeds.size() + i,
+                          device_side ? device_side->fetch(i, fetched[i]) : fetched[i].raw());
   }
   return fetched;
 }
@@ -276,6 +299,36 @@ SymbolValues Executable::Impl::sizes_of(const Feeds& feeds) const {
     throw UserError(ExitCode::kBadData, "E0625 unknown-size", "no feed determines the size '" + symbol.name() + "'");
   }
   return values;
+}
+
+// Whether the feeds have the sizes of the last run, for which its binding is right.
+bool Executable::Impl::sizes_stay(const Feeds& feeds) const {
+  if (last_fed.empty() || feeds.size() != last_fed.size()) return false;
+  for (std::size_t i = 0; i < last_fed.size(); ++i) {
+    const auto feed = feeds.find(program.feeds[i].name);
+    if (feed == feeds.end() || feed->second.empty()) return false;
+    const Tensor& tensor = feed->second;
+    const Fed& last = last_fed[i];
+    if (tensor.dtype() != last.dtype || tensor.on_device() != last.on_device || tensor.sizes() != last.sizes) return false;
+  }
+  return true;
+}
+
+// The binding for a run with these feeds. Solving for sizes takes long compared with a step of generation that is replayed, and
+// consecutive runs mostly have the same sizes.
+const std::shared_ptr<Binding>& Executable::Impl::checked_binding(const Feeds& feeds) {
+  if (sizes_stay(feeds)) {
+    check_elements(program, feeds, recent.front()->symbols);
+    return recent.front();
+  }
+  const SymbolValues values = sizes_of(feeds);
+  check_elements(program, feeds, values);
+  const std::shared_ptr<Binding>& binding = binding_for(values);
+  for (const FeedSpec& spec : program.feeds) {
+    const Tensor& tensor = feeds.at(spec.name);
+    last_fed.push_back({tensor.dtype(), tensor.on_device(), tensor.sizes()});
+  }
+  return binding;
 }
 
 // Touch the memory: until then, an allocation is only a promise of the kernel.
@@ -307,17 +360,15 @@ std::vector<Tensor> Executable::Started::finish() {
 Executable::Started Executable::Impl::start(const Feeds& feeds, const RunOptions& options, Feeds* given_up) {
   GRAPHRUN_CHECK(options.watch == nullptr || (threads() == 1 && !device_side), "a watched run on several threads or a device");
   const std::int64_t begun = options.profiler == nullptr ? 0 : Profiler::now();
-  const SymbolValues values = sizes_of(feeds);
-  check_elements(program, feeds, values);
-  const std::shared_ptr<Binding> binding = binding_for(values);
+  const std::shared_ptr<Binding> binding = checked_binding(feeds);
   make_room(*binding);
-  give_variables(*binding, values);
+  give_variables(*binding);
   give_feeds(binding->root, feeds);
   packed.bring_up_to_date(binding->packed, versions, memory_at);
   packed_feeds.bring_up_to_date(binding->packed_feeds, versions, memory_at);
   Started run;
   run.impl_ = std::make_unique<Started::Impl>();
-  run.impl_->fetched = give_fetches(binding->root, values, options.on_device, given_up);
+  run.impl_->fetched = give_fetches(*binding, options.on_device, given_up);
   const RunContext context{options.seed,
                            options.step,
                            options.profiler,
@@ -368,6 +419,22 @@ Tensor Executable::on_device(const Tensor& tensor) const {
   Tensor copy(tensor.dtype(), tensor.sizes(), device);
   device.to_device(copy.device_memory(), tensor.raw(), tensor.bytes());
   return copy;
+}
+Tensor Executable::Impl::memory_for_feed(const std::string& name, DType dtype, const Sizes& sizes) {
+  const auto [memory, made] = device_side->feeds_on_device.try_emplace(name, device_side->backend);
+  return std::move(memory->second.take({{0, dtype, sizes}}).front());
+}
+Tensor Executable::feed_on_device(const std::string& name, const Tensor& tensor) {
+  if (!impl_->device_side || tensor.on_device()) return tensor;
+  Tensor copy = impl_->memory_for_feed(name, tensor.dtype(), tensor.sizes());
+  impl_->device_side->backend.to_device(copy.device_memory(), tensor.raw(), tensor.bytes());
+  return copy;
+}
+Tensor Executable::zeros_on_device(const std::string& name, DType dtype, const Sizes& sizes) {
+  if (!impl_->device_side) return {dtype, sizes};
+  Tensor zeros = impl_->memory_for_feed(name, dtype, sizes);
+  impl_->device_side->backend.clear(zeros.device_memory(), zeros.bytes());
+  return zeros;
 }
 void Executable::finish() {
   if (impl_->device_side) impl_->device_side->finish({});

@@ -63,7 +63,9 @@ struct RunOptions {
   // On the CPU, called after each instruction of the root with the number of those that are done: see last_writes.
   std::function<void(std::size_t done)> progress = nullptr;
   // Results stay in device memory (Tensor::on_device), to be fed to other runs, and the run may still be in progress when run()
-  // returns: see Executable::finish. No effect on the CPU.
+  // returns: see Executable::finish. If nothing references the results of the run before last any more, they are in its memory:
+  // so runs that are fed the results of the run before them come again at the same addresses, and are replayed. No effect on
+  // the CPU.
   bool on_device = false;
 };
 
@@ -92,7 +94,8 @@ class Executable {
   // range; (kNoRoom) if out of memory, naming the bytes and the batch's shape.
   std::vector<Tensor> run(const Feeds& feeds, const RunOptions& options = {});
   // The same for feeds that the caller gives up, whatever happens: a result that is a feed with rows replaced (FetchSpec::feed)
-  // lies in the feed's memory if no other tensor shares it. A cache of past steps is then not copied. On the CPU.
+  // lies in the feed's memory if no other tensor shares it. A cache of past steps is then not copied. On a device, for results
+  // that stay there.
   std::vector<Tensor> run(Feeds&& feeds, const RunOptions& options = {});
 
   // A run that has begun. Must not outlive the executable.
@@ -118,6 +121,10 @@ class Executable {
 
   // A copy of the tensor on the device of the runs, for feeds that many runs share; on the CPU, the tensor itself.
   Tensor on_device(const Tensor& tensor) const;
+  // The same for feed `name`, or zeros, in memory of an earlier tensor made for that feed if nothing references it any more:
+  // runs that are fed the same addresses as earlier ones are replayed (runtime/execute/recorded_runs.h).
+  Tensor feed_on_device(const std::string& name, const Tensor& tensor);
+  Tensor zeros_on_device(const std::string& name, DType dtype, const Sizes& sizes);
 
   // Waits for runs that left their results on the device. Throws UserError for errors found by them: an out-of-range index in a
   // feed in device memory.

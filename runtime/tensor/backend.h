@@ -112,6 +112,11 @@ class DeviceMemory {
     part.bytes_ = bytes;
     return part;
   }
+  // Makes the block at least that large, with arbitrary contents, if it is smaller. It then gets some room to grow: the larger
+  // sizes that follow mostly find room, at the same address. The old block is freed first. Throws like allocate_on.
+  void reserve(Backend& backend, std::size_t bytes);
+  // Whether another block, or a part of this one, shares the memory.
+  bool is_shared() const { return memory_.use_count() > 1; }
   void* raw() const { return memory_.get(); }
   std::size_t bytes() const { return bytes_; }
 

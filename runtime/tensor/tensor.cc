@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "runtime/tensor/backend.h"
 
@@ -35,20 +36,6 @@ std::size_t memory_limit() {
   throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory",
                   "no memory for a " + std::string(name_of(dtype)) + " tensor of sizes " + str(sizes) + " (" + bytes + ")",
                   {"help: use a smaller batch or smaller sizes, or a machine with more memory"});
-}
-
-std::size_t checked_bytes(DType dtype, const Sizes& sizes) {
-  std::int64_t count = 0;
-  try {
-    count = element_count(sizes);
-  } catch (const UserError&) {
-    refuse_bytes("more bytes than 63 bits count", dtype, sizes);
-  }
-  std::size_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<std::size_t>(count), size_of(dtype), &bytes)) {
-    refuse_bytes("more bytes than 64 bits count", dtype, sizes);
-  }
-  return bytes;
 }
 
 std::uint64_t next_version() {
@@ -88,6 +75,20 @@ void convert_all(const Tensor& from, Tensor& to) {
 
 }  // namespace
 
+std::size_t tensor_bytes(DType dtype, const Sizes& sizes) {
+  std::int64_t count = 0;
+  try {
+    count = element_count(sizes);
+  } catch (const UserError&) {
+    refuse_bytes("more bytes than 63 bits count", dtype, sizes);
+  }
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::size_t>(count), size_of(dtype), &bytes)) {
+    refuse_bytes("more bytes than 64 bits count", dtype, sizes);
+  }
+  return bytes;
+}
+
 // What tensors with the same memory share.
 struct Tensor::Head {
   std::atomic<std::uint64_t> version{next_version()};
@@ -96,7 +97,7 @@ struct Tensor::Head {
 
 // Memory fresh from the kernel is already zero; calloc knows that, so large tensors cost nothing until they are touched.
 void Tensor::allocate(bool zeros) {
-  const std::size_t bytes = checked_bytes(dtype_, sizes_);
+  const std::size_t bytes = tensor_bytes(dtype_, sizes_);
   if (bytes > memory_limit()) refuse_bytes(std::to_string(bytes) + " bytes", dtype_, sizes_);
   // Kernels may read whole vectors at the end of a buffer: round up to the alignment. Never empty, so that data is never null.
   const std::size_t room = std::max(aligned(bytes), kAlignment);
@@ -122,7 +123,12 @@ Tensor Tensor::uninitialized(DType dtype, Sizes sizes) {
 }
 
 Tensor::Tensor(DType dtype, Sizes sizes, Backend& device)
-    : dtype_(dtype), sizes_(std::move(sizes)), data_(allocate_on(device, checked_bytes(dtype_, sizes_))), device_(&device) {}
+    : dtype_(dtype), sizes_(std::move(sizes)), data_(allocate_on(device, tensor_bytes(dtype_, sizes_))), device_(&device) {}
+
+Tensor::Tensor(DType dtype, Sizes sizes, Backend& device, const DeviceMemory& memory)
+    : dtype_(dtype), sizes_(std::move(sizes)), data_(memory.raw(), [memory](void*) {}), device_(&device) {
+  GRAPHRUN_CHECK(memory.bytes() >= bytes(), "a tensor in memory that is too small");
+}
 
 void* Tensor::device_memory() const {
   GRAPHRUN_CHECK(device_ != nullptr, "the host's memory is not a device's");
@@ -136,10 +142,25 @@ Tensor Tensor::to_host() const {
   return copy;
 }
 
+std::vector<Tensor> Tensor::to_host(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> copies = tensors;
+  std::vector<Backend::ToHost> pieces;
+  Backend* device = nullptr;
+  for (Tensor& copy : copies) {
+    if (!copy.on_device()) continue;
+    GRAPHRUN_CHECK(device == nullptr || device == copy.device_, "tensors on two devices");
+    device = copy.device_;
+    const Tensor there = std::exchange(copy, Tensor(copy.dtype_, copy.sizes_));
+    pieces.push_back({copy.raw(), there.device_memory(), there.bytes()});
+  }
+  if (device != nullptr) device->to_host(pieces);
+  return copies;
+}
+
 bool Tensor::has_room_for(DType dtype, const Sizes& sizes) const {
   if (empty() || on_device() || is_shared()) return false;
   std::atomic_thread_fence(std::memory_order_acquire);  // synchronizes with other owners' last accesses
-  return head_->room >= checked_bytes(dtype, sizes);
+  return head_->room >= tensor_bytes(dtype, sizes);
 }
 
 Tensor Tensor::with_memory_of(const Tensor& other, DType dtype, Sizes sizes) {

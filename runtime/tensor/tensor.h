@@ -15,6 +15,7 @@
 namespace graphrun {
 
 class Backend;
+class DeviceMemory;
 
 inline constexpr std::size_t kAlignment = 64;  // of every buffer: a cache line, and the widest vector
 
@@ -38,6 +39,9 @@ struct TensorView {
   }
 };
 
+// The bytes of a tensor's elements. Throws UserError (E0503) if 64 bits do not count them.
+std::size_t tensor_bytes(DType dtype, const Sizes& sizes);
+
 class Tensor {
  public:
   Tensor() = default;
@@ -48,6 +52,9 @@ class Tensor {
   // In a device's memory, uninitialized: results that a run leaves for the next one (RunOptions::on_device). dtype and sizes
   // are available; to read elements, call to_host(). Throws as above.
   Tensor(DType dtype, Sizes sizes, Backend& device);
+  // The same in a block of the device's memory that is large enough. Tensor and block keep the memory; only copies of the
+  // tensor count as sharing it.
+  Tensor(DType dtype, Sizes sizes, Backend& device, const DeviceMemory& memory);
 
   template <class T>
   static Tensor of(Sizes sizes, const std::vector<T>& elements) {
@@ -78,6 +85,8 @@ class Tensor {
   void* device_memory() const;
   // This tensor, or, if it is on a device, a host copy made after all work issued there so far.
   Tensor to_host() const;
+  // The same for several, with a single wait.
+  static std::vector<Tensor> to_host(const std::vector<Tensor>& tensors);
 
   // The following are for tensors in host memory only.
   void* raw() const {

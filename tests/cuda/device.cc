@@ -35,6 +35,10 @@ DeviceLimits& emulated_limits(const Device& device) {
   return *function_of_device<DeviceLimits* (*)(Backend*)>("graphrun_emulated_limits")(&device.backend());
 }
 
+std::size_t emulated_bytes() {
+  return function_of_device<std::size_t (*)(Backend*)>("graphrun_emulated_bytes")(&tested_device().backend());
+}
+
 std::set<std::string> generated_texts() {
   using Visitor = void (*)(const char*, void*);
   std::set<std::string> all;

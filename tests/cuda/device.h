@@ -2,6 +2,7 @@
 // $GRAPHRUN_CUDA_LIBRARY names CUDA's own library.
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <string>
 
@@ -17,6 +18,8 @@ bool is_emulated();
 void emulate_backwards(bool backwards);
 // The limits of the device for kernels made from now on.
 DeviceLimits& emulated_limits(const Device& device = tested_device());
+// The bytes of its memory that are allocated.
+std::size_t emulated_bytes();
 // The texts of all kernels generated so far.
 std::set<std::string> generated_texts();
 

@@ -1,4 +1,6 @@
 // Generation on the device compared with the search on the host.
+#include <gmock/gmock.h>
+
 #include "tests/cuda/device.h"
 #include "tests/sanitized.h"
 #include "tests/tools/search_fixture.h"
@@ -6,6 +8,10 @@
 
 namespace graphrun {
 namespace {
+
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::Le;
 
 class CudaSearch : public tests::SearchFixture {
  protected:
@@ -57,6 +63,63 @@ TEST_P(CudaSearch, SearchesTheWordsOfAShortlist) {
     const auto expected = here.run(feeds, options);
     expect_alike(there.run(feeds, options), expected);
     expect_alike(there.run(feeds, options), expected);
+  }
+}
+
+// Equal batches have the same addresses once there is room for them, even if rows are laid out again as sentences end. The
+// first step of a batch, and the first after rows are laid out again, come once in each batch: they are recorded in the third
+// or, if the first batch made room, in the fourth. The others come more often.
+TEST_P(CudaSearch, ReplaysSteps) {
+  SearchCase beam = options_, sampled = sampling_settings()[0];
+  beam.beam = 4;
+  for (const SearchCase& options : {options_, beam, sampled}) {
+    SCOPED_TRACE("beam " + std::to_string(options.beam) + ", sampling " + std::to_string(options.sampling.has_value()));
+    const auto expected = by_host(options);
+    GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options, .target = tests::tested_device()},
+                       variables_);
+    std::vector<std::size_t> not_played;  // by batch
+    for (int batch = 0; batch < 5; ++batch) {
+      const std::size_t before = search.steps_played();
+      expect_alike(search.run(feeds_, options), expected);
+      ASSERT_GE(search.steps_done(), 4u);
+      not_played.push_back(search.steps_done() + before - search.steps_played());
+    }
+    EXPECT_THAT(not_played, ElementsAre(_, Le(2u), Le(1u), 0u, 0u));
+  }
+}
+
+// Words, states and scores alternate between two sets of addresses, and only the first step has others: so the sixth step is
+// the first to come for the third time.
+TEST_P(CudaSearch, ReplaysTheStepsOfOneSentence) {
+  for (const std::int64_t beam : {1, 4}) {
+    SCOPED_TRACE("beam " + std::to_string(beam));
+    SearchCase options = options_;
+    options.beam = beam, options.max_length = {15}, options.min_length = 15;
+    GraphSearch here(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
+    GraphSearch there(*cut_, GraphSearchOptions{.fetches = {}, .search = options, .target = tests::tested_device()},
+                      variables_);
+    expect_alike(there.run(feeds_of(0), options), here.run(feeds_of(0), options));
+    EXPECT_EQ(there.steps_done(), 15u);
+    EXPECT_EQ(there.steps_played(), 10u);
+  }
+}
+
+// Batches of several shapes need the memory of the largest, no matter how many there are.
+TEST_P(CudaSearch, ReusesMemory) {
+  if (!tests::is_emulated()) GTEST_SKIP() << "only the emulated device counts its memory";
+  SearchCase options = options_, one = options_;
+  options.beam = 3;
+  one.beam = 3;
+  GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options, .target = tests::tested_device()}, variables_);
+  std::size_t after_first = 0;
+  for (int round = 0; round < 6; ++round) {
+    search.run(feeds_, options);
+    for (std::int64_t s = 0; s < 3; ++s) {
+      one.max_length = {3 + s};
+      search.run(feeds_of(s), one);
+    }
+    if (round == 0) after_first = tests::emulated_bytes();
+    EXPECT_EQ(tests::emulated_bytes(), after_first) << "after round " << round;
   }
 }
 

@@ -131,7 +131,7 @@ TEST_P(GraphSearchTest, StandsStillWhenNobodyGoesOn) {
   std::size_t k = 0;
   for (const GenerationGraphs::Carried& c : cut_->constants) all[c.name] = made.at(k++);
   for (const GenerationGraphs::Carried& s : cut_->states)
-    all[s.name] = s.zeros ? zeros_for(*cut_, s, sentences_, 9) : made.at(k++);
+    all[s.name] = s.zeros ? Tensor(dtype_of_state(s), sizes_of_state(*cut_, s, sentences_, 9)) : made.at(k++);
   for (const float live : {0.0F, kNothing}) {
     all[kLive] = filled(live);
     Feeds feeds;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "tools/generate/search_graph.h"
 #include "tools/generate/settings.h"
@@ -78,7 +79,8 @@ GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options
       step_(std::move(made.step)),
       pick_constants_(cut, cut.constants, *options_.target.device),
       pick_begun_(cut, begun_, *options_.target.device),
-      follow_(cut, followers_, *options_.target.device, true) {}
+      follow_(cut, followers_, *options_.target.device, true),
+      done_(*options_.target.device) {}
 
 GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::shared_ptr<Variables> variables)
     : GraphSearch(cut, of_one_sample(options), options.search.sampling ? options.search.n_best : 1,
@@ -103,10 +105,7 @@ std::vector<std::vector<Hypothesis>> GraphSearch::run(const Feeds& feeds, const 
   begin(feeds);
   while (continue_rows()) step();
   prologue_.finish(), step_.finish();
-  for (Done& d : done_) {
-    d.words = d.words.to_host(), d.parents = d.parents.to_host(), d.gains = d.gains.to_host();
-    for (Tensor& fetched : d.fetches) fetched = fetched.to_host();
-  }
+  done_.bring_to_host();
   return found();
 }
 
@@ -131,19 +130,18 @@ void GraphSearch::take(const Sentences& given) {
 void GraphSearch::forget() {
   constants_.clear(), now_.clear();
   layout_ = nullptr;
-  goes_on_ = Tensor();
+  words_ = parents_ = goes_on_ = Tensor();
 }
 
 void GraphSearch::begin(const Feeds& feeds) {
-  done_.clear();
+  done_.clear(), layouts_.clear();
   const std::int64_t rows = sentences() / samples_;
   std::vector<Tensor> made =
       prologue_.run(prologue_feeds(cut_, prologue_.program(), feeds, rows), left_on_device(options_.profiler));
   std::size_t k = 0;
   for (const Carried& c : cut_.constants) constants_.push_back(now_[c.name] = made.at(k++));
   for (const Carried& s : begun_) now_[s.name] = made.at(k++);
-  whole_.clear();
-  for (; k < made.size(); ++k) whole_.push_back(made[k].to_host());
+  whole_ = Tensor::to_host({made.begin() + static_cast<std::ptrdiff_t>(k), made.end()});
   sentence_of_row_.resize(static_cast<std::size_t>(rows));
   std::iota(sentence_of_row_.begin(), sentence_of_row_.end(), 0);
   begin_search(cut_.shortlist ? feeds.at(cut_.shortlist->words.input).span<std::int32_t>() : std::span<const std::int32_t>());
@@ -162,7 +160,7 @@ void GraphSearch::begin_search(std::span<const std::int32_t> list) {
   now_[kLive] = live, now_[kEnded] = Tensor(DType::kInt32, {s});
   now_[kBest] = filled({s, n}, kNothing);
   now_[kBestStep] = Tensor(DType::kInt32, {s, n}), now_[kBestPlace] = Tensor(DType::kInt32, {s, n});
-  now_[kMost] = step_.on_device(int32_of({s}, most));
+  now_[kMost] = step_.feed_on_device(kMost, int32_of({s}, most));
   if (options_.search.prefixes) {
     std::int64_t words = 0;
     for (std::size_t i = 0; i < count; ++i) words = std::max(words, given_.given(i));
@@ -174,7 +172,7 @@ void GraphSearch::begin_search(std::span<const std::int32_t> list) {
             place_in(list, given_.prefix[i][static_cast<std::size_t>(t)]);
       }
     }
-    now_[kGiven] = step_.on_device(given);
+    now_[kGiven] = step_.feed_on_device(kGiven, given);
   }
   if (options_.search.sampling) {
     std::vector<std::uint32_t> keys;
@@ -183,7 +181,7 @@ void GraphSearch::begin_search(std::span<const std::int32_t> list) {
       keys.insert(keys.end(), {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32),
                                static_cast<std::uint32_t>(static_cast<std::int64_t>(i) % samples_)});
     }
-    now_[kKeys] = step_.on_device(int32_of({s, 3}, keys));
+    now_[kKeys] = step_.feed_on_device(kKeys, int32_of({s, 3}, keys));
   }
 }
 
@@ -198,9 +196,12 @@ std::int64_t GraphSearch::last_before_look(std::int64_t step) const {
 // The places that may have a hypothesis until the host looks again. After a look, the host knows those of the next step; in
 // later steps, hypotheses are in the first places of the sentences that have not ended.
 std::vector<bool> GraphSearch::places_needed(bool look) const {
-  const auto next = static_cast<std::int64_t>(done_.size()), last = last_before_look(next);
+  const std::int64_t next = done_.count(), last = last_before_look(next);
   Tensor live, ended, goes_on;
-  if (look) live = now_.at(kLive).to_host(), ended = now_.at(kEnded).to_host(), goes_on = goes_on_.to_host();
+  if (look) {
+    const std::vector<Tensor> seen = Tensor::to_host({now_.at(kLive), now_.at(kEnded), goes_on_});
+    live = seen[0], ended = seen[1], goes_on = seen[2];
+  }
   std::vector<bool> needed(static_cast<std::size_t>(sentences() * beam()));
   for (std::int64_t s = 0; s < sentences(); ++s) {
     const auto i = static_cast<std::size_t>(s);
@@ -232,13 +233,15 @@ void GraphSearch::lay_out(std::vector<bool> needed) {
   layout->in_order = layout->places.size() == needed.size();
   layout->places.resize(rows_for(layout->places.size(), needed.size()), layout->places.front());
   layout->has_row = std::move(needed);
-  layout->place_of = step_.on_device(int32_of({static_cast<std::int64_t>(layout->places.size())}, layout->places));
-  layout->row_of = step_.on_device(int32_of({sentences(), beam()}, row_of));
-  now_[kPlaceOf] = layout->place_of, now_[kRowOf] = layout->row_of;
+  // What the last layout needed is let go of first, so that its memory is taken again.
+  now_.erase(kPlaceOf), now_.erase(kRowOf);
+  now_[kPlaceOf] = step_.feed_on_device(kPlaceOf, int32_of({static_cast<std::int64_t>(layout->places.size())}, layout->places));
+  now_[kRowOf] = step_.feed_on_device(kRowOf, int32_of({sentences(), beam()}, row_of));
   for (std::int64_t place : layout->places) sentence_of_row.push_back(place / beam() / samples_);
   if (sentence_of_row != sentence_of_row_) {
     sentence_of_row_ = std::move(sentence_of_row);
-    const Tensor rows = step_.on_device(int32_of({static_cast<std::int64_t>(sentence_of_row_.size())}, sentence_of_row_));
+    const Tensor rows = int32_of({static_cast<std::int64_t>(sentence_of_row_.size())}, sentence_of_row_);
+    for (const Carried& c : cut_.constants) now_.erase(c.name);
     const std::vector<Tensor> picked = pick_constants_.pick(constants_, rows);
     for (std::size_t k = 0; k < picked.size(); ++k) now_[cut_.constants[k].name] = picked[k];
   }
@@ -247,7 +250,7 @@ void GraphSearch::lay_out(std::vector<bool> needed) {
 
 // Prepares the feeds of the next step; false if there is no next step.
 bool GraphSearch::continue_rows() {
-  const auto next = static_cast<std::int64_t>(done_.size());
+  const std::int64_t next = done_.count();
   if (next >= longest_) return false;
   const bool look = looks_before(next);
   bool moved = false;
@@ -275,17 +278,18 @@ void GraphSearch::begin_rows() {
   capacity_ = on_host() && may_grow ? std::min(options_.room, longest_ + 1) : longest_ + 1;
   for (const Carried& s : begun_) begun.push_back(now_.at(s.name));
   if (!is_range(sentence_of_row_, sentences() / samples_)) {
-    begun = pick_begun_.pick(begun, step_.on_device(int32_of({rows}, sentence_of_row_)));
+    begun = pick_begun_.pick(begun, int32_of({rows}, sentence_of_row_));
   }
   for (std::size_t k = 0; k < begun.size(); ++k) now_[begun_[k].name] = begun[k];
   for (const Carried& s : cut_.states) {
-    if (s.zeros) now_[s.name] = zeros_for(cut_, s, rows, capacity_);
+    if (!s.zeros) continue;
+    now_[s.name] = step_.zeros_on_device(s.name, dtype_of_state(s), sizes_of_state(cut_, s, rows, capacity_));
   }
   now_[kWordInput] = int32_of({rows}, std::vector<std::int32_t>(static_cast<std::size_t>(rows), options_.search.begin));
 }
 
 void GraphSearch::make_room_in_histories() {
-  const auto steps = static_cast<std::int64_t>(done_.size());
+  const std::int64_t steps = done_.count();
   if (steps < capacity_) return;
   capacity_ = std::min(capacity_ + options_.room, longest_ + 1);
   for (const Carried& s : cut_.states) {
@@ -295,12 +299,12 @@ void GraphSearch::make_room_in_histories() {
 
 // Feeds the words that the last step chose, and the states of their parent rows.
 void GraphSearch::follow_parents(bool moved) {
-  const Done& last = done_.back();
-  now_[kWordInput] = last.words;
+  now_[kWordInput] = std::exchange(words_, {});
+  const Tensor parents = std::exchange(parents_, {});
   if (!moved && beam() == 1 && layout_->in_order) return;
   std::vector<Tensor> values;
   for (const Carried& c : followers_) values.push_back(std::move(now_.at(c.name)));
-  values = follow_.pick(std::move(values), layout_->place_of, last.parents, static_cast<std::int64_t>(done_.size()));
+  values = follow_.pick(std::move(values), now_.at(kPlaceOf), parents, done_.count());
   for (std::size_t k = 0; k < values.size(); ++k) now_[followers_[k].name] = values[k];
 }
 
@@ -313,14 +317,14 @@ void GraphSearch::step() {
   const std::string prefix = kNextPrefix;
   std::size_t k = 0;
   for (; names.at(k).name != kWords; ++k) now_[names[k].name.substr(prefix.size())] = made[k];
-  Done step{layout_, made[k], made.at(k + 1), made.at(k + 2), {}};
-  goes_on_ = made.at(k + 3);
-  step.fetches.assign(made.begin() + static_cast<std::ptrdiff_t>(k) + 4, made.end());
-  done_.push_back(std::move(step));
+  words_ = made[k], parents_ = made.at(k + 1), goes_on_ = made.at(k + 3);
+  done_.add({words_, parents_, made.at(k + 2), {made.begin() + static_cast<std::ptrdiff_t>(k) + 4, made.end()}});
+  layouts_.push_back(layout_);
 }
 
 std::vector<std::vector<Hypothesis>> GraphSearch::found() const {
-  const Tensor best = now_.at(kBest).to_host(), steps = now_.at(kBestStep).to_host(), places = now_.at(kBestPlace).to_host();
+  const std::vector<Tensor> kept = Tensor::to_host({now_.at(kBest), now_.at(kBestStep), now_.at(kBestPlace)});
+  const Tensor &best = kept[0], &steps = kept[1], &places = kept[2];
   const std::int64_t n = options_.search.n_best;
   std::vector<std::vector<Hypothesis>> all(static_cast<std::size_t>(sentences() / samples_));
   for (std::int64_t s = 0; s < sentences(); ++s) {
@@ -347,11 +351,11 @@ Hypothesis GraphSearch::hypothesis(std::int64_t step, std::int64_t place) const 
   h.ended = step % 2 != 0;
   std::vector<double> gains;
   for (std::int64_t t = step / 2; t >= 0; --t) {
-    const Done& d = done_[static_cast<std::size_t>(t)];
+    const KeptStep& d = done_.at(t);
     if (t < step / 2 || !h.ended) h.words.push_back(d.words.data<std::int32_t>()[place]);
     gains.push_back(static_cast<double>(d.gains.data<float>()[place]));
     h.rows.push_back(d.parents.data<std::int32_t>()[place]);
-    place = d.layout->places[static_cast<std::size_t>(h.rows.back())];
+    place = layouts_[static_cast<std::size_t>(t)]->places[static_cast<std::size_t>(h.rows.back())];
   }
   std::reverse(h.words.begin(), h.words.end());
   std::reverse(h.rows.begin(), h.rows.end());
@@ -366,7 +370,7 @@ Fetched GraphSearch::whole(std::size_t k, std::int64_t sentence) const {
 
 Fetched GraphSearch::fetched(std::size_t k, std::int64_t t, std::int64_t row) const {
   const ir::TensorType& type = fetch_types_.at(k);
-  Fetched found = fetched_row(done_.at(static_cast<std::size_t>(t)).fetches.at(k), type, cut_.rows, row);
+  Fetched found = fetched_row(done_.at(t).fetches.at(k), type, cut_.rows, row);
   std::size_t axis = 0;
   for (const Dim& dim : type.shape) {
     if (dim == Dim(cut_.rows)) continue;

@@ -1,6 +1,7 @@
 // Searches for words with a cut network. The search is part of the step's graph (search_graph.h), on every device; the host
 // decides which rows a step has. On a device, words and states stay in its memory from step to step, and the host only checks
-// occasionally which sentences are done.
+// occasionally which sentences are done. What a step is fed there lies at addresses that come again, so that most steps are
+// replayed from recordings.
 #pragma once
 
 #include <map>
@@ -11,6 +12,7 @@
 
 #include "compiler/generation.h"
 #include "runtime/execute/executable.h"
+#include "tools/generate/kept_steps.h"
 #include "tools/generate/row_picker.h"
 #include "tools/generate/search_options.h"
 #include "tools/generate/step_values.h"
@@ -39,6 +41,9 @@ class GraphSearch {
 
   const Program& prologue() const { return prologue_.program(); }
   const Program& steps() const { return step_.program(); }
+  // How many steps the last run had; how many of the steps of all runs a device replayed (Executable::runs_played).
+  std::size_t steps_done() const { return layouts_.size(); }
+  std::size_t steps_played() const { return step_.runs_played(); }
 
   // Returns the n best hypotheses of each sentence, best first (fewer if fewer end), or its samples in the order of their
   // draws. The sentences are the rows of the feeds, as many as max_length has; feeds that the prologue does not need are
@@ -59,16 +64,8 @@ class GraphSearch {
         places;  // by row: s·B + place. A place may occur twice, so that there are few different numbers of rows
     std::vector<bool> has_row;  // by place
     bool in_order = false;      // row i is place i, for every place
-    Tensor place_of, row_of;    // on the step's device; see search_names
     bool covers(const std::vector<bool>& needed) const;
   };
-  // A completed step.
-  struct Done {
-    std::shared_ptr<const Layout> layout;
-    Tensor words, parents, gains;  // its choices, by place
-    std::vector<Tensor> fetches;
-  };
-
   // The executables made from the cut's graphs.
   struct SearchParts {
     Executable prologue, step;
@@ -113,9 +110,10 @@ class GraphSearch {
   std::vector<std::int64_t> sentence_of_row_;  // by row of the constants in `now_`
   std::shared_ptr<const Layout> layout_;       // of the next step
   std::int64_t capacity_ = 0;                  // the steps that histories have room for
-  std::vector<Done> done_;
+  KeptSteps done_;
+  std::vector<std::shared_ptr<const Layout>> layouts_;  // of the steps done
   std::vector<Tensor> whole_;
-  Tensor goes_on_;
+  Tensor words_, parents_, goes_on_;  // results of the last step
 };
 
 }  // namespace graphrun

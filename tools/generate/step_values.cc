@@ -24,11 +24,13 @@ std::vector<ir::TensorType> whole_types(const GenerationGraphs& cut) {
   return types;
 }
 
-Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows,
-                 std::int64_t capacity) {
+DType dtype_of_state(const GenerationGraphs::Carried& state) { return concrete(state.type.type, Precision::kFloat32); }
+
+Sizes sizes_of_state(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows,
+                     std::int64_t capacity) {
   SymbolValues values{{cut.rows, rows}};
   for (Symbol s : cut.capacity) values[s] = capacity;
-  return {concrete(state.type.type, Precision::kFloat32), evaluate(state.type.shape, values)};
+  return evaluate(state.type.shape, values);
 }
 
 bool is_capacity(const Dim& size, const std::vector<Symbol>& capacity) {

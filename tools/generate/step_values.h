@@ -20,8 +20,10 @@ GenerationGraphs without_graphs(const GenerationGraphs& cut);
 // The feeds that the prologue needs, and the number of sentences if that is one of its inputs.
 Feeds prologue_feeds(const GenerationGraphs& cut, const Program& prologue, const Feeds& feeds, std::int64_t sentences);
 
-// A state that begins as zeros, for that many rows and, for a history, steps. FLOAT is float32.
-Tensor zeros_for(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows, std::int64_t capacity);
+// A state for that many rows and, for a history, steps. FLOAT is float32.
+DType dtype_of_state(const GenerationGraphs::Carried& state);
+Sizes sizes_of_state(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows,
+                     std::int64_t capacity);
 
 // Whether it is one of the sizes `capacity` (GenerationGraphs::capacity).
 bool is_capacity(const Dim& size, const std::vector<Symbol>& capacity);

@@ -92,7 +92,7 @@ void StepRunner::begin(const Feeds& feeds, std::int64_t sentences, std::int64_t 
   whole_.clear();
   for (; k < made.size(); ++k) whole_.push_back(made[k]);
   capacity_ = std::max<std::int64_t>(1, most_steps), steps_done_ = 0;
-  for (Carried& s : states_) s.now = s.what.zeros ? zeros_for(cut_, s.what, sentences, capacity_) : s.original;
+  for (Carried& s : states_) s.now = s.what.zeros ? zeros_for(s.what, sentences) : s.original;
   sentence_of_row_.clear();
   kept_.clear();
 }
@@ -137,10 +137,14 @@ void StepRunner::follow(const std::vector<Row>& rows, std::int64_t padded) {
     const bool history = has_history(s.what);
     Sizes sizes = s.now.sizes();
     sizes[axis] = padded;
-    Tensor next = history ? zeros_for(cut_, s.what, padded, capacity_) : Tensor(s.now.dtype(), sizes);
+    Tensor next = history ? zeros_for(s.what, padded) : Tensor(s.now.dtype(), sizes);
     gather_rows(s.now, next, axis, parents, history ? steps_done_ : sizes[0]);
     s.now = std::move(next);
   }
+}
+
+Tensor StepRunner::zeros_for(const GenerationGraphs::Carried& state, std::int64_t rows) const {
+  return {dtype_of_state(state), sizes_of_state(cut_, state, rows, capacity_)};
 }
 
 Feeds StepRunner::feeds_of(const std::vector<Row>& rows, std::int64_t padded) const {

@@ -47,6 +47,7 @@ class StepRunner : public StepModel {
 
   void lay_out(const std::vector<Row>& rows, std::int64_t padded);
   void follow(const std::vector<Row>& rows, std::int64_t padded);
+  Tensor zeros_for(const GenerationGraphs::Carried& state, std::int64_t rows) const;
   bool has_history(const GenerationGraphs::Carried& state) const;
   Feeds feeds_of(const std::vector<Row>& rows, std::int64_t padded) const;
   Candidates candidates_of(const std::vector<Tensor>& made, std::int64_t rows, std::int64_t count) const;

@@ -7,14 +7,51 @@
 
 namespace graphrun::loop {
 
-// The column of [outer, n, inner] that is reduced to element e of the result.
+// The column of [outer, n, inner] that is reduced to element e of the result. `Index` counts the elements.
+template <class Index>
 struct ReducedColumn {
-  AxisView view;
-  std::int64_t result, n;
-  GRAPHRUN_DEVICE ReducedColumn(const AxisView& v, std::int64_t r) : view(v), result(r), n(v.n) {}
-  GRAPHRUN_DEVICE std::int64_t at(std::int64_t position) const {
-    return (result / view.inner * view.n + position) * view.inner + result % view.inner;
+  Index result, inner, begin;
+  std::int32_t n;
+  GRAPHRUN_DEVICE ReducedColumn(const AxisView& v, Index e)
+      : result(e), inner(static_cast<Index>(v.inner)), n(static_cast<std::int32_t>(v.n)) {
+    begin = result / inner * (static_cast<Index>(n) * inner) + result % inner;
   }
+  GRAPHRUN_DEVICE Index at(std::int32_t position) const { return begin + static_cast<Index>(position) * inner; }
+  // How many positions each of `lanes` threads takes, at most.
+  GRAPHRUN_DEVICE std::int32_t turns(std::int32_t lanes) const { return (n + lanes - 1) / lanes; }
 };
+
+// Joins the values of `lanes` adjacent threads, a power of two, in an order that depends on `lanes` alone. All threads of the
+// warp must call these.
+template <int lanes, class Value>
+GRAPHRUN_DEVICE Value joined(Value value) {
+  GRAPHRUN_UNROLL
+  for (int half = lanes / 2; half > 0; half /= 2) value = put_together(value, of_other(value, half));
+  return value;
+}
+template <int lanes, class T>
+GRAPHRUN_DEVICE T summed(T value) {
+  GRAPHRUN_UNROLL
+  for (int half = lanes / 2; half > 0; half /= 2) value += cuda::of_other(value, half);
+  return value;
+}
+
+// Calls work(e, lane, writes) for elements begin to begin + count, each in `lanes` adjacent threads, of which the first writes.
+// The threads of a warp call it together: those without an element of their own join in for another and write nothing.
+template <int lanes, class Work>
+GRAPHRUN_DEVICE void for_columns(std::int64_t begin, std::int64_t count, const Work& work) {
+  constexpr int kWarp = 32;
+  const int thread = cuda::thread_index(), together = cuda::thread_count() / lanes;
+  for (std::int64_t first = thread / kWarp * kWarp / lanes; first < count; first += together) {
+    const std::int64_t i = first + thread % kWarp / lanes;
+    work(begin + (i < count ? i : count - 1), thread % lanes, thread % lanes == 0 && i < count);
+  }
+}
+
+// Copies `count` elements to the block's memory.
+template <class T>
+GRAPHRUN_DEVICE void keep(T* to, const T* from, int count) {
+  for (int e = cuda::thread_index(); e < count; e += cuda::thread_count()) to[e] = from[e];
+}
 
 }  // namespace graphrun::loop

@@ -123,15 +123,15 @@ GRAPHRUN_DEVICE T finite_or_zero(T most) {
 }
 
 // The best element so far and its position; -1: none yet.
-template <class T>
+template <class T, class Position = std::int64_t>
 struct Best {
   T value;
-  std::int64_t position;
+  Position position;
 };
 
 // The better of the two: the first among equals; NaN wins over every number.
-template <bool kMax, class T>
-GRAPHRUN_DEVICE Best<T> better(Best<T> a, Best<T> b) {
+template <bool kMax, class T, class Position>
+GRAPHRUN_DEVICE Best<T, Position> better(Best<T, Position> a, Best<T, Position> b) {
   if (a.position < 0) return b;
   if (b.position < 0) return a;
   const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
@@ -139,6 +139,12 @@ GRAPHRUN_DEVICE Best<T> better(Best<T> a, Best<T> b) {
   if (equal) return a.position < b.position ? a : b;
   const bool b_wins = b_is_nan || (!a_is_nan && (kMax ? b.value > a.value : b.value < a.value));
   return b_wins ? b : a;
+}
+// The same for an element at a position after all positions so far.
+template <bool kMax, class T, class Position>
+GRAPHRUN_DEVICE Best<T, Position> better_of_next(Best<T, Position> a, T x, Position position) {
+  const bool wins = a.position < 0 || (a.value == a.value && !(kMax ? x <= a.value : x >= a.value));
+  return {wins ? x : a.value, wins ? position : a.position};
 }
 
 struct Add {

@@ -158,20 +158,21 @@ GRAPHRUN_DEVICE void one(const Arguments& arguments, std::int64_t e, int lane, b
   Value so_far{)x" + texts.start +
                      "};\n";
   const std::vector<std::int64_t> steps = columns.fixed ? code.steps_along(*columns.fixed) : std::vector<std::int64_t>{};
-  std::string results = "compute<1>(arguments, c.at(position))";
-  std::string there;
+  std::string results = "compute<1>(arguments, c.at(position))", of_lane, of_turn;
   if (!steps.empty()) {
     // Positions differ by a constant distance in each operand, so that nothing is divided in the loop.
-    there = "    Arguments there = arguments;\n";
+    of_lane = "  Arguments of_lane = arguments;\n", of_turn = "    Arguments here = of_lane;\n";
     for (std::size_t k = 0; k < steps.size(); ++k) {
-      if (steps[k] != 0) there += fmt::format("    there.{} += position * {};\n", code.input_name(k), steps[k]);
+      if (steps[k] == 0) continue;
+      of_lane += fmt::format("  of_lane.{} += lane * {};\n", code.input_name(k), steps[k]);
+      of_turn += fmt::format("    here.{} += turn * {};\n", code.input_name(k), columns.lanes * steps[k]);
     }
-    results = "compute<1>(there, c.begin)";
+    results = "compute<1>(here, c.begin)";
   }
   const std::string head = fmt::format("  for (std::int32_t turn = 0; turn < c.turns({}); ++turn) {{\n", columns.lanes);
-  text += unrolled(columns.fixed ? (columns.fixed->n + columns.lanes - 1) / columns.lanes : 0) + head +
+  text += of_lane + unrolled(columns.fixed ? (columns.fixed->n + columns.lanes - 1) / columns.lanes : 0) + head +
           fmt::format("    const std::int32_t position = turn * {} + lane;\n    if (position >= c.n) break;\n", columns.lanes) +
-          there + "    const Results<1> results = " + results + ";\n" + texts.take + "  }\n";
+          of_turn + "    const Results<1> results = " + results + ";\n" + texts.take + "  }\n";
   return text + fmt::format("  const Value total = loop::joined<{}>(so_far);\n  if (!writes) return;\n", columns.lanes) +
          texts.write + "}\n";
 }

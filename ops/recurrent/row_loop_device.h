@@ -21,6 +21,26 @@ struct ReducedColumn {
   GRAPHRUN_DEVICE std::int32_t turns(std::int32_t lanes) const { return (n + lanes - 1) / lanes; }
 };
 
+// An operand's address from step to step: as loop::address, but each step only adds.
+struct Walk {
+  char *now, *next, *after;  // at this step, the next, and the one after it
+  std::int64_t two_steps;    // bytes
+  GRAPHRUN_DEVICE Walk(const Place& place, const Step& step) : two_steps(step.reverse ? -2 * place.stride : 2 * place.stride) {
+    now = place.even + place.stride * step.position(place.shift);
+    next = place.odd + place.stride * step.position(place.shift + 1);
+    after = now + two_steps;
+    if (place.first != nullptr) now = place.first;
+  }
+  GRAPHRUN_DEVICE void go_on() {
+    now = next, next = after;
+    after = now + two_steps;
+  }
+  template <class T>
+  GRAPHRUN_DEVICE T* as() const {
+    return reinterpret_cast<T*>(now);
+  }
+};
+
 // Joins the values of `lanes` adjacent threads, a power of two, in an order that depends on `lanes` alone. All threads of the
 // warp must call these.
 template <int lanes, class Value>
@@ -40,11 +60,12 @@ GRAPHRUN_DEVICE T summed(T value) {
 // The threads of a warp call it together: those without an element of their own join in for another and write nothing.
 template <int lanes, class Work>
 GRAPHRUN_DEVICE void for_columns(std::int64_t begin, std::int64_t count, const Work& work) {
-  constexpr int kWarp = 32;
-  const int thread = cuda::thread_index(), together = cuda::thread_count() / lanes;
+  constexpr unsigned kWarp = 32;
+  const unsigned thread = static_cast<unsigned>(cuda::thread_index()), lane = thread % lanes;
+  const unsigned together = static_cast<unsigned>(cuda::thread_count()) / lanes;
   for (std::int64_t first = thread / kWarp * kWarp / lanes; first < count; first += together) {
     const std::int64_t i = first + thread % kWarp / lanes;
-    work(begin + (i < count ? i : count - 1), thread % lanes, thread % lanes == 0 && i < count);
+    work(begin + (i < count ? i : count - 1), static_cast<int>(lane), lane == 0 && i < count);
   }
 }
 

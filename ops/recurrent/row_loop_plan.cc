@@ -106,7 +106,10 @@ class RowPlaces {
       RowLoopPlan::RowLoopOperand operand;
       if (at.kind == Storage::Kind::kSlot) {
         const auto [found, fresh] = place_of_slot_.emplace(at.index, plan_.places.size());
-        if (fresh) plan_.places.push_back(first + o);
+        if (fresh) {
+          const ScanSlots::Role role = scan_.slots.at(static_cast<std::size_t>(at.index)).role;
+          plan_.places.push_back(first + o), plan_.stays.push_back(role == ScanSlots::Role::kInvariant);
+        }
         operand.place = static_cast<std::int64_t>(found->second);
         if (fresh) kept_.push_back(keep(bound, o, found->second));
         operand.kept = kept_[found->second];
@@ -140,8 +143,8 @@ class RowPlaces {
       if (bytes[b] == 0) continue;
       GRAPHRUN_CHECK(of_each || bytes[b] % plan_.rows == 0, "a result by rows that is no whole rows");
       const std::int64_t row = of_each ? 0 : bytes[b] / plan_.rows;
-      own_[b].own = static_cast<std::int64_t>(plan_.own.size()), own_[b].row = row;
-      plan_.own.push_back(end);
+      own_[b].own = static_cast<std::int64_t>(plan_.own.size());
+      plan_.own.push_back({end, row});
       end += round_up(of_each ? bytes[b] : row * rows, 16);
     }
     plan_.shared = static_cast<std::size_t>(end);
@@ -156,8 +159,7 @@ class RowPlaces {
     const auto bytes = static_cast<std::int64_t>(operand.bytes());
     const auto end = static_cast<std::int64_t>(plan_.shared) + round_up(bytes, 16);
     const bool constant = std::all_of(value.shape.begin(), value.shape.end(), [](const Dim& d) { return d.is_constant(); });
-    if (scan_.slots.at(static_cast<std::size_t>(value.storage.index)).role != ScanSlots::Role::kInvariant || !constant)
-      return -1;
+    if (plan_.stays[place] == 0 || !constant) return -1;
     if (bytes == 0 || bytes > kMostKept || end > static_cast<std::int64_t>(plan_.most_shared)) return -1;
     plan_.kept.push_back({place, operand.dtype, operand.count(), static_cast<std::int64_t>(plan_.shared)});
     plan_.shared = static_cast<std::size_t>(end);

@@ -21,7 +21,11 @@ struct RowLoopPlan {
     std::int64_t place = -1;  // index in `places`; -1: none
     std::int64_t own = -1;    // index in `own`: it is in shared memory
     std::int64_t kept = -1;   // index in `kept`: a copy of it is
-    std::int64_t row = 0;     // bytes of a row in shared memory; 0: each block has all of it
+  };
+  // What a block computes in each step.
+  struct OwnMemory {
+    std::int64_t at = 0;   // from this byte of shared memory on
+    std::int64_t row = 0;  // bytes of a row; 0: each block computes all of it
   };
   // What all steps read, of which each block makes a copy before the first.
   struct KeptOperand {
@@ -46,7 +50,8 @@ struct RowLoopPlan {
   bool reverse = false;
   std::vector<RowLoopMember> members;  // in order
   std::vector<std::size_t> places;     // the indices in LoopRun::places that the launch passes
-  std::vector<std::int64_t> own;       // the bytes of shared memory at which a block keeps what it computes
+  std::vector<char> stays;             // by place: its address is the same at every step
+  std::vector<OwnMemory> own;
   std::vector<KeptOperand> kept;
   std::int64_t blocks = 1;
   int threads = 32;

@@ -136,16 +136,17 @@ bool has_lanes(const RowLoopMember& member) {
 }
 
 // The address of an operand in a step, offset so that elements are indexed by their position among all rows.
-std::string address_text(const RowLoopPlan::RowLoopMember& member, std::size_t operand) {
+std::string address_text(const RowLoopPlan& plan, const RowLoopMember& member, std::size_t operand) {
   const RowLoopPlan::RowLoopOperand& own = member.operands[operand];
   const char* const type = device_type(own.dtype);
   const char* const constant = operand < member.inputs ? "const " : "";
   if (own.kept >= 0) return fmt::format("reinterpret_cast<{}{}*>(shared + arguments.kept{})", constant, type, own.kept);
   if (own.place < 0) {
-    const std::string row = own.row == 0 ? "" : fmt::format(" - first * {}", own.row);
+    const std::string row =
+        plan.own[static_cast<std::size_t>(own.own)].row == 0 ? "" : fmt::format(" - first * arguments.row{}", own.own);
     return fmt::format("reinterpret_cast<{}{}*>(shared + arguments.own{}{})", constant, type, own.own, row);
   }
-  return fmt::format("loop::address<{}{}>(arguments.places[{}], step)", constant, type, own.place);
+  return fmt::format("at{}.as<{}{}>()", own.place, constant, type);
 }
 
 // Prints the text that is compiled, or the same with comments.
@@ -185,7 +186,10 @@ void RowLoopPrinter::lay_out_arguments() {
   arguments.add("steps", plan_.steps);
   arguments.add("rows", plan_.rows);
   arguments.add("reverse", std::int32_t{plan_.reverse});
-  for (std::size_t k = 0; k < plan_.own.size(); ++k) arguments.add(fmt::format("own{}", k), plan_.own[k]);
+  for (std::size_t k = 0; k < plan_.own.size(); ++k) {
+    arguments.add(fmt::format("own{}", k), plan_.own[k].at);
+    if (plan_.own[k].row != 0) arguments.add(fmt::format("row{}", k), plan_.own[k].row);
+  }
   for (std::size_t k = 0; k < plan_.kept.size(); ++k) arguments.add(fmt::format("kept{}", k), plan_.kept[k].at);
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     arguments.add("each_" + names_[i], plan_.members[i].each);
@@ -208,14 +212,13 @@ std::string RowLoopPrinter::steps_text() const {
   const std::int64_t rows = arguments.rows * (cuda::block_index() + 1) / cuda::block_count() - first;
   loop::Step step{0, arguments.steps, arguments.reverse != 0};
 )x";
+  for (std::size_t k = 0; k < plan_.places.size(); ++k)
+    text += fmt::format("  loop::Walk at{0}(arguments.places[{0}], step);\n", k);
   for (std::size_t k = 0; k < plan_.kept.size(); ++k) {
     const RowLoopPlan::KeptOperand& kept = plan_.kept[k];
     const char* const type = device_type(kept.dtype);
-    text += fmt::format(
-        "  loop::keep(reinterpret_cast<{0}*>(shared + arguments.kept{1}), loop::address<const {0}>(arguments.places[{2}], "
-        "step), "
-        "{3});\n",
-        type, k, kept.place, kept.elements);
+    text += fmt::format("  loop::keep(reinterpret_cast<{0}*>(shared + arguments.kept{1}), at{2}.as<const {0}>(), {3});\n", type,
+                        k, kept.place, kept.elements);
   }
   if (!plan_.kept.empty()) text += "  cuda::barrier();\n";
   text += "  for (; step.number < arguments.steps; ++step.number) {\n";
@@ -229,9 +232,9 @@ std::string RowLoopPrinter::steps_text() const {
     text += fmt::format("    {{\n      {0}_work::Arguments own = arguments.of_{0};\n", name) + constants_of(m);
     // A reduction's lengths may be absent.
     for (std::size_t k = 0; k < element.inputs.size(); ++k)
-      text += fmt::format("      own.{} = {};\n", element.inputs[k], address_text(m, k));
+      text += fmt::format("      own.{} = {};\n", element.inputs[k], address_text(plan_, m, k));
     for (std::size_t r = 0; r < m.outputs; ++r)
-      text += fmt::format("      own.{} = {};\n", element.outputs[r], address_text(m, m.inputs + r));
+      text += fmt::format("      own.{} = {};\n", element.outputs[r], address_text(plan_, m, m.inputs + r));
     for (std::size_t d = 0; element.code != nullptr && d < element.code->draws().size(); ++d) {
       text += fmt::format("      own.{0}.row = fold_coordinate(own.{0}.row, static_cast<std::uint64_t>(step.position()));\n",
                           DeviceCode::draw_name(d));
@@ -251,6 +254,9 @@ std::string RowLoopPrinter::steps_text() const {
           name);
     }
     text += "    }\n    cuda::barrier();\n";
+  }
+  for (std::size_t k = 0; k < plan_.places.size(); ++k) {
+    if (plan_.stays[k] == 0) text += fmt::format("    at{}.go_on();\n", k);
   }
   return text + "  }\n}\n";
 }

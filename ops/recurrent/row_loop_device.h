@@ -41,6 +41,14 @@ struct Walk {
   }
 };
 
+// Asks for `bytes` of global memory that the block will read in the next step.
+GRAPHRUN_DEVICE void fetch_ahead(const char* from, std::int64_t bytes) {
+  constexpr int kLine = 128;
+  const auto skipped = static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % kLine);
+  for (std::int64_t at = cuda::thread_index() * kLine - skipped; at < bytes; at += cuda::thread_count() * kLine)
+    cuda::fetch_ahead(from + (at < 0 ? 0 : at));
+}
+
 // Joins the values of `lanes` adjacent threads, a power of two, in an order that depends on `lanes` alone. All threads of the
 // warp must call these.
 template <int lanes, class Value>

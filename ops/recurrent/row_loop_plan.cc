@@ -109,6 +109,7 @@ class RowPlaces {
         if (fresh) {
           const ScanSlots::Role role = scan_.slots.at(static_cast<std::size_t>(at.index)).role;
           plan_.places.push_back(first + o), plan_.stays.push_back(role == ScanSlots::Role::kInvariant);
+          if (role == ScanSlots::Role::kSequence) plan_.ahead.push_back(ahead(bound, o, found->second));
         }
         operand.place = static_cast<std::int64_t>(found->second);
         if (fresh) kept_.push_back(keep(bound, o, found->second));
@@ -150,15 +151,25 @@ class RowPlaces {
     plan_.shared = static_cast<std::size_t>(end);
   }
 
+  const Shape& shape_of(const BoundInstruction& bound, std::size_t o) const {
+    return scan_.body.source->values[static_cast<std::size_t>(bound.source->operand(o))].shape;
+  }
+
+  RowLoopPlan::FetchedAhead ahead(const BoundInstruction& bound, std::size_t o, std::size_t place) const {
+    const Shape &read = shape_of(bound, o), &made = shape_of(bound, bound.source->inputs.size());
+    const bool by_rows = !read.empty() && !made.empty() && read[0] == made[0];
+    const auto bytes = static_cast<std::int64_t>(bound.operands[o].bytes());
+    return {place, by_rows ? bytes / plan_.rows : bytes, by_rows};
+  }
+
   // The index in the plan's `kept` of an operand in a slot, -1 if it is not copied: it is small, of the same size in every
   // batch and the same at all steps, and there is room.
   std::int64_t keep(const BoundInstruction& bound, std::size_t o, std::size_t place) {
-    const std::int32_t v = bound.source->operand(o);
-    const ValueSpec& value = scan_.body.source->values[static_cast<std::size_t>(v)];
+    const Shape& shape = shape_of(bound, o);
     const TensorView& operand = bound.operands[o];
     const auto bytes = static_cast<std::int64_t>(operand.bytes());
     const auto end = static_cast<std::int64_t>(plan_.shared) + round_up(bytes, 16);
-    const bool constant = std::all_of(value.shape.begin(), value.shape.end(), [](const Dim& d) { return d.is_constant(); });
+    const bool constant = std::all_of(shape.begin(), shape.end(), [](const Dim& d) { return d.is_constant(); });
     if (plan_.stays[place] == 0 || !constant) return -1;
     if (bytes == 0 || bytes > kMostKept || end > static_cast<std::int64_t>(plan_.most_shared)) return -1;
     plan_.kept.push_back({place, operand.dtype, operand.count(), static_cast<std::int64_t>(plan_.shared)});

@@ -33,6 +33,12 @@ struct RowLoopPlan {
     DType dtype = DType::kFloat32;
     std::int64_t elements = 0, at = 0;  // from this byte of shared memory on
   };
+  // What a step alone reads: an element of a sequence. The step before asks for it, so that it need not wait for memory.
+  struct FetchedAhead {
+    std::size_t place = 0;
+    std::int64_t bytes = 0;  // of a row, or in total
+    bool by_rows = false;
+  };
   // An instruction of the body.
   struct RowLoopMember {
     std::string name;                 // name of its first result
@@ -51,6 +57,7 @@ struct RowLoopPlan {
   std::vector<RowLoopMember> members;  // in order
   std::vector<std::size_t> places;     // the indices in LoopRun::places that the launch passes
   std::vector<char> stays;             // by place: its address is the same at every step
+  std::vector<FetchedAhead> ahead;
   std::vector<OwnMemory> own;
   std::vector<KeptOperand> kept;
   std::int64_t blocks = 1;

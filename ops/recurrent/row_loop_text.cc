@@ -186,6 +186,7 @@ void RowLoopPrinter::lay_out_arguments() {
   arguments.add("steps", plan_.steps);
   arguments.add("rows", plan_.rows);
   arguments.add("reverse", std::int32_t{plan_.reverse});
+  for (const RowLoopPlan::FetchedAhead& next : plan_.ahead) arguments.add(fmt::format("ahead{}", next.place), next.bytes);
   for (std::size_t k = 0; k < plan_.own.size(); ++k) {
     arguments.add(fmt::format("own{}", k), plan_.own[k].at);
     if (plan_.own[k].row != 0) arguments.add(fmt::format("row{}", k), plan_.own[k].row);
@@ -222,6 +223,13 @@ std::string RowLoopPrinter::steps_text() const {
   }
   if (!plan_.kept.empty()) text += "  cuda::barrier();\n";
   text += "  for (; step.number < arguments.steps; ++step.number) {\n";
+  if (!plan_.ahead.empty()) text += "    if (step.number + 1 < arguments.steps) {\n";
+  for (const RowLoopPlan::FetchedAhead& next : plan_.ahead) {
+    const std::string from = next.by_rows ? fmt::format(" + first * arguments.ahead{}", next.place) : "";
+    text += fmt::format("      loop::fetch_ahead(at{0}.next{1}, {2}arguments.ahead{0});\n", next.place, from,
+                        next.by_rows ? "rows * " : "");
+  }
+  if (!plan_.ahead.empty()) text += "    }\n";
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     const RowLoopPlan::RowLoopMember& m = plan_.members[i];
     const ElementText& element = made_.members[i].element;

@@ -50,6 +50,8 @@ using SharedWords = std::array<unsigned, 6>;
 const SharedWords* share_in_warp(const SharedWords& mine);
 // As in primitives.h. The last warp of a block may be incomplete, but all its threads must take part.
 unsigned word_of_other(unsigned mine, int distance);
+// Reads a byte, so that sanitizers report an address that is not valid.
+inline void fetch_ahead(const void* at) { static_cast<void>(*static_cast<const volatile char*>(at)); }
 // Devices access packs only at multiples of their size. Throws InternalError for any other address.
 void check_aligned(const void* address, std::size_t size);
 

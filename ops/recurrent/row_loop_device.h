@@ -22,10 +22,11 @@ struct ReducedColumn {
 };
 
 // An operand's address from step to step: as loop::address, but each step only adds.
-struct Walk {
+struct MovingPlace {
   char *now, *next, *after;  // at this step, the next, and the one after it
   std::int64_t two_steps;    // bytes
-  GRAPHRUN_DEVICE Walk(const Place& place, const Step& step) : two_steps(step.reverse ? -2 * place.stride : 2 * place.stride) {
+  GRAPHRUN_DEVICE MovingPlace(const Place& place, const Step& step)
+      : two_steps(step.reverse ? -2 * place.stride : 2 * place.stride) {
     now = place.even + place.stride * step.position(place.shift);
     next = place.odd + place.stride * step.position(place.shift + 1);
     after = now + two_steps;

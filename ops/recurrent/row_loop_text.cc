@@ -214,7 +214,7 @@ std::string RowLoopPrinter::steps_text() const {
   loop::Step step{0, arguments.steps, arguments.reverse != 0};
 )x";
   for (std::size_t k = 0; k < plan_.places.size(); ++k)
-    text += fmt::format("  loop::Walk at{0}(arguments.places[{0}], step);\n", k);
+    text += fmt::format("  loop::MovingPlace at{0}(arguments.places[{0}], step);\n", k);
   for (std::size_t k = 0; k < plan_.kept.size(); ++k) {
     const RowLoopPlan::KeptOperand& kept = plan_.kept[k];
     const char* const type = device_type(kept.dtype);

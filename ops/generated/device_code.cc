@@ -270,6 +270,35 @@ std::string DeviceCode::functions(Comments comments) const {
   return text + "  }\n  return results;\n}\n";
 }
 
+std::string DeviceCode::constants() const {
+  std::string text;
+  if (std::find(forms_.begin(), forms_.end(), Form::kStrided) == forms_.end()) return text;
+  const std::size_t axes = axes_.sizes.size();
+  for (std::size_t a = 1; a < axes; ++a) text += fmt::format("      own.size{} = {};\n", a, axes_.sizes[a]);
+  for (std::size_t k = 0; k < forms_.size(); ++k) {
+    for (std::size_t a = 0; forms_[k] == Form::kStrided && a + 1 < axes; ++a) {
+      if (axes_.strides[a][k] != 0) text += fmt::format("      own.stride{}_{} = {};\n", k, a, axes_.strides[a][k]);
+    }
+  }
+  return text;
+}
+
+std::vector<std::int64_t> DeviceCode::steps_along(const AxisView& view) const {
+  if (!draws().empty() || view.count() == 0) return {};
+  // The code's axis that contains the view's.
+  std::int64_t after = 1;  // elements per index of that axis
+  std::size_t axis = axes_.sizes.size();
+  while (axis > 0 && after * axes_.sizes[axis - 1] <= view.inner) after *= axes_.sizes[--axis];
+  if (axis == 0 || view.inner % after != 0 || after * axes_.sizes[axis - 1] % (view.n * view.inner) != 0) return {};
+  --axis;
+  std::vector<std::int64_t> steps;
+  for (std::size_t k = 0; k < forms_.size(); ++k) {
+    const bool strided = forms_[k] == Form::kStrided;
+    steps.push_back(strided ? axes_.strides[axis][k] * (view.inner / after) : forms_[k] == Form::kWhole ? view.inner : 0);
+  }
+  return steps;
+}
+
 std::string DeviceCode::index_type() const {
   return fmt::format("typedef {} Index;  // of elements\n\n", small_ ? "std::uint32_t" : "std::uint64_t");
 }

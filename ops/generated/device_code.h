@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/axis_view.h"
 #include "ops/generated/argument_layout.h"
 #include "ops/generated/device_draws.h"
 #include "ops/tiles/tile_program.h"
@@ -91,6 +92,13 @@ class DeviceCode {
   DType dtype_of_result(std::size_t r) const;
   DType dtype_of_input(std::size_t k) const { return types_[k]; }
   std::size_t inputs() const { return types_.size(); }
+
+  // The statements that give sizes in Arguments `own` the constants they are here, apart from the size of the first axis, which
+  // no text reads.
+  std::string constants() const;
+  // By how many elements each operand advances from one position to the next along the axis of `view`, a view of sizes(). Empty
+  // if that is not the same at all positions, or if there are draws.
+  std::vector<std::int64_t> steps_along(const AxisView& view) const;
 
   const Sizes& sizes() const { return result_; }
   // Whether input k is read in packs, directly from its memory, and not element by element.

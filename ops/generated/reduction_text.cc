@@ -5,49 +5,70 @@
 namespace graphrun {
 namespace {
 
-// How a fold's value is computed from an element x, how two are joined, and how the result is read at the end.
+// The text of a fold: its value at the start, with an element `x` added to `a`, with two joined, and the result at the end.
 struct FoldText {
-  std::string type, start, one, join, end;
+  std::string type, start, take, join, end;
 };
 
-FoldText fold_text(ir::FoldKind kind, const std::string& type) {
+// `position`: the type in which positions are counted.
+FoldText fold_text(ir::FoldKind kind, const std::string& type, const std::string& position) {
   using Kind = ir::FoldKind;
   switch (kind) {
-    case Kind::kSum: return {type, type + "(0)", "x", "a + b", "v"};
-    case Kind::kMean: return {type, type + "(0)", "x", "a + b", "c.n > 1 ? v / " + type + "(c.n) : v"};
+    case Kind::kSum: return {type, type + "(0)", "a + x", "a + b", "v"};
+    case Kind::kMean: return {type, type + "(0)", "a + x", "a + b", "c.n > 1 ? v / " + type + "(c.n) : v"};
     case Kind::kLogSumExp:
-      return {"cuda::LogSum<" + type + ">", "{-element::infinity(" + type + "(0)), 0}", "cuda::log_sum_of(x)",
+      return {"cuda::LogSum<" + type + ">", "{-element::infinity(" + type + "(0)), 0}", "cuda::joined(a, cuda::log_sum_of(x))",
               "cuda::joined(a, b)", "cuda::logarithm(v, c.n)"};
     default: break;  // an extreme, or its position
   }
-  return {"cuda::Best<" + type + ">", "{0, -1}", "{x, position}",
-          seeks_greatest(kind) ? "cuda::better<true>(a, b)" : "cuda::better<false>(a, b)",
+  const char* const greatest = seeks_greatest(kind) ? "true" : "false";
+  return {fmt::format("cuda::Best<{}, {}>", type, position), "{0, -1}",
+          fmt::format("cuda::better_of_next<{}>(a, x, position)", greatest), fmt::format("cuda::better<{}>(a, b)", greatest),
           gives_position(kind) ? "std::int32_t(v.position < 0 ? 0 : v.position)" : "v.value"};
+}
+
+// The index of the first fold whose value also gives the result of fold i: an extreme and its position are found together.
+std::size_t value_of(const std::vector<ir::Fold>& folds, std::size_t i) {
+  const auto is_extreme = [](ir::FoldKind kind) { return !adds_up(kind) && kind != ir::FoldKind::kLogSumExp; };
+  for (std::size_t j = 0; j < i; ++j) {
+    if (folds[j].result == folds[i].result && is_extreme(folds[i].kind) && is_extreme(folds[j].kind) &&
+        seeks_greatest(folds[i].kind) == seeks_greatest(folds[j].kind))
+      return j;
+  }
+  return i;
 }
 
 // The parts of a text with folds.
 struct FoldTexts {
   std::string values;  // struct Value, and put_together(left, right)
   std::string start;   // a Value's members before the first element
-  std::string take;    // sets `one` to the Value of the single element at `position`, given its results
+  std::string take;    // adds to Value `so_far` the element at `position`, the j-th of its results
   std::string write;   // writes `total`, the value of column `c`
+  std::string others;  // a Value's members in another thread of the warp
 };
 FoldTexts fold_texts(const DeviceCode& code, const KernelFolds& folds, const std::vector<std::string>& targets,
-                     Comments comments) {
+                     Comments comments, const std::string& position = "std::int64_t") {
   FoldTexts texts;
   std::string value, join;
   for (std::size_t i = 0; i < folds.folds.size(); ++i) {
     const std::string type = code.type_of_result(folds.folds[i].result);
-    const FoldText fold = fold_text(folds.folds[i].kind, type);
-    value += fmt::format("  alignas({}) {} v{};\n", kFoldBytes, fold.type, i);
-    texts.start += fmt::format("{}{}", i == 0 ? "" : ", ", fold.start);
-    join += fmt::format("  {{\n    const {} a = left.v{}, b = right.v{};\n    out.v{} = {};\n  }}\n", fold.type, i, i, i,
-                        fold.join);
+    const FoldText fold = fold_text(folds.folds[i].kind, type, position);
+    const std::size_t of = value_of(folds.folds, i);
+    if (of == i) {
+      const char* const comma = i == 0 ? "" : ", ";
+      value += fmt::format("  alignas({}) {} v{};\n", kFoldBytes, fold.type, i);
+      texts.start += comma + fold.start;
+      texts.others += fmt::format("{}cuda::of_other(mine.v{}, distance)", comma, i);
+      join += fmt::format("  {{\n    const {} a = left.v{}, b = right.v{};\n    out.v{} = {};\n  }}\n", fold.type, i, i, i,
+                          fold.join);
+      texts.take += fmt::format(
+          "    {{\n      const {0} a = so_far.v{1};\n      const {2} x = results.{3}.v[j];\n"
+          "      so_far.v{1} = {4};\n    }}\n",
+          fold.type, i, type, code.result_name(folds.folds[i].result), fold.take);
+    }
     const std::string comment = equation_comment(folds.origin(i).at, "", comments);
-    texts.take += fmt::format("        {{\n          const {0} x = results.{1}.v[j];\n          one.v{2} = {3};\n        }}\n",
-                              type, code.result_name(folds.folds[i].result), i, fold.one);
     texts.write += (comment.empty() ? "" : "  " + comment) +
-                   fmt::format("  {{\n    const {} v = total.v{};\n    arguments.{}[c.result] = {};\n  }}\n", fold.type, i,
+                   fmt::format("  {{\n    const {} v = total.v{};\n    arguments.{}[c.result] = {};\n  }}\n", fold.type, of,
                                targets[i], fold.end);
   }
   texts.values = "\nstruct Value {\n" + value +
@@ -104,18 +125,15 @@ GRAPHRUN_DEVICE void fold(const Arguments& arguments) {
           texts.start + R"x(};
   cuda::fold_columns<kTogether>(
       arguments.grid, arguments.view, lengths, parts, arguments.joins, start,
-      [&](const Value& before, std::int64_t at, std::int64_t first) {
-        Value so_far = before;
+      [&](Value so_far, std::int64_t at, std::int64_t first) {
         GRAPHRUN_UNROLL
         for (int i = 0; i < kTogether; i += width) {
           const Results<width> results = compute<width>(arguments, static_cast<Index>(at + i));
           GRAPHRUN_UNROLL
           for (int j = 0; j < width; ++j) {
             const std::int64_t position = first + i + j;
-            Value one;
 )x" + texts.take +
-          R"x(            so_far = put_together(so_far, one);
-          }
+          R"x(          }
         }
         return so_far;
       },
@@ -144,22 +162,39 @@ std::string commented_reduction_text(const DeviceCode& code, const KernelFolds& 
 }
 
 std::string reduced_element_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments,
-                                 Comments comments) {
-  const FoldTexts texts = fold_texts(code, folds, arguments.targets, comments);
-  return code.index_type() + arguments.layout.text() + "\n" + code.functions(comments) + texts.values + R"x(
-GRAPHRUN_DEVICE void one(const Arguments& arguments, std::int64_t e, const loop::Fault&) {
-  const loop::ReducedColumn c(arguments.view, e);
-  Value total{)x" +
-         texts.start + R"x(};
-  for (std::int64_t position = 0; position < c.n; ++position) {
-        const Results<1> results = compute<1>(arguments, static_cast<Index>(c.at(position)));
-        constexpr int j = 0;
-        Value one;
-)x" + texts.take +
-         R"x(    total = put_together(total, one);
+                                 const LaneColumns& columns, Comments comments) {
+  const FoldTexts texts = fold_texts(code, folds, arguments.targets, comments, "std::int32_t");
+  std::string text = code.index_type() + arguments.layout.text() + "\n" + code.functions(comments) + texts.values + R"x(
+GRAPHRUN_DEVICE Value of_other(const Value& mine, int distance) { return {)x" +
+                     texts.others + R"x(}; }
+
+GRAPHRUN_DEVICE void one(const Arguments& arguments, std::int64_t e, int lane, bool writes) {
+  const loop::ReducedColumn<Index> c(arguments.view, static_cast<Index>(e));
+  Value so_far{)x" + texts.start +
+                     "};\n";
+  const std::vector<std::int64_t> steps = columns.fixed ? code.steps_along(*columns.fixed) : std::vector<std::int64_t>{};
+  std::string results = "compute<1>(arguments, c.at(position))", of_lane, of_turn;
+  if (!steps.empty()) {
+    // Positions differ by a constant distance in each operand, so that nothing is divided in the loop.
+    of_lane = "  Arguments of_lane = arguments;\n", of_turn = "    Arguments here = of_lane;\n";
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      if (steps[k] == 0) continue;
+      of_lane += fmt::format("  of_lane.{} += lane * {};\n", code.input_name(k), steps[k]);
+      of_turn += fmt::format("    here.{} += turn * {};\n", code.input_name(k), columns.lanes * steps[k]);
+    }
+    results = "compute<1>(here, c.begin)";
   }
-)x" + texts.write +
-         "}\n";
+  const std::string head = fmt::format("  for (std::int32_t turn = 0; turn < c.turns({}); ++turn) {{\n", columns.lanes);
+  text += of_lane + unrolled(columns.fixed ? (columns.fixed->n + columns.lanes - 1) / columns.lanes : 0) + head +
+          fmt::format("    const std::int32_t position = turn * {} + lane;\n    if (position >= c.n) break;\n", columns.lanes) +
+          of_turn + "    const Results<1> results = " + results + ";\n    constexpr int j = 0;\n" + texts.take + "  }\n";
+  return text + fmt::format("  const Value total = loop::joined<{}>(so_far);\n  if (!writes) return;\n", columns.lanes) +
+         texts.write + "}\n";
+}
+
+std::string unrolled(std::int64_t turns) {
+  constexpr std::int64_t kTogether = 8;
+  return turns > 0 && turns <= kTogether ? "  GRAPHRUN_UNROLL\n" : fmt::format("  GRAPHRUN_UNROLL_BY({})\n", kTogether);
 }
 
 }  // namespace graphrun

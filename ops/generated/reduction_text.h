@@ -43,9 +43,16 @@ ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds
 DeviceText reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
 // The same text with comments that quote the equations.
 std::string commented_reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
+// How threads of a warp share the positions of each column: lane l of `lanes`, a power of two, takes positions l, l + lanes, …
+struct LaneColumns {
+  int lanes = 1;
+  std::optional<AxisView> fixed;  // the columns, if the same text need not serve other sizes, apart from `outer`
+};
 // The text that reduces one column after the other in a loop, without lengths, for an ElementText
 // (ops/recurrent/element_text.h).
 std::string reduced_element_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments,
-                                 Comments comments);
+                                 const LaneColumns& columns, Comments comments);
+// The line before a loop over positions: loads of up to 8 turns are in flight together. `turns`: their number, 0 if unknown.
+std::string unrolled(std::int64_t turns);
 
 }  // namespace graphrun

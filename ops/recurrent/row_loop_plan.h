@@ -18,9 +18,26 @@ namespace graphrun {
 struct RowLoopPlan {
   struct RowLoopOperand {
     DType dtype = DType::kFloat32;
-    std::int64_t place = -1;  // index in `places`; -1: it is in shared memory,
-    std::int64_t at = 0;      // from this byte on
-    std::int64_t row = 0;     // bytes of a row; 0: each block computes all of it
+    std::int64_t place = -1;  // index in `places`; -1: none
+    std::int64_t own = -1;    // index in `own`: it is in shared memory
+    std::int64_t kept = -1;   // index in `kept`: a copy of it is
+  };
+  // What a block computes in each step.
+  struct OwnMemory {
+    std::int64_t at = 0;   // from this byte of shared memory on
+    std::int64_t row = 0;  // bytes of a row; 0: each block computes all of it
+  };
+  // What all steps read, of which each block makes a copy before the first.
+  struct KeptOperand {
+    std::size_t place = 0;
+    DType dtype = DType::kFloat32;
+    std::int64_t elements = 0, at = 0;  // from this byte of shared memory on
+  };
+  // What a step alone reads: an element of a sequence. The step before asks for it, so that it need not wait for memory.
+  struct FetchedAhead {
+    std::size_t place = 0;
+    std::int64_t bytes = 0;  // of a row, or in total
+    bool by_rows = false;
   };
   // An instruction of the body.
   struct RowLoopMember {
@@ -30,6 +47,8 @@ struct RowLoopPlan {
     std::vector<RowLoopOperand> operands;  // inputs, then outputs
     std::int64_t each = 0;                 // elements of a result per row, or in total if every block computes all of it
     bool of_each = false;
+    bool fixed = false;  // its sizes, apart from the rows, are the same in every batch: they are constants in the text
+    int lanes = 1;       // adjacent threads, in one warp, that compute an element together
     std::shared_ptr<const LoopPart> part = nullptr;  // null: a copy
   };
 
@@ -37,6 +56,10 @@ struct RowLoopPlan {
   bool reverse = false;
   std::vector<RowLoopMember> members;  // in order
   std::vector<std::size_t> places;     // the indices in LoopRun::places that the launch passes
+  std::vector<char> stays;             // by place: its address is the same at every step
+  std::vector<FetchedAhead> ahead;
+  std::vector<OwnMemory> own;
+  std::vector<KeptOperand> kept;
   std::int64_t blocks = 1;
   int threads = 32;
   std::size_t shared = 0, most_shared = 0;  // bytes of shared memory that a block uses, and can have

@@ -1,5 +1,7 @@
 // The text of a kernel that runs all steps of a scan as one launch whose blocks have rows of their own, and the arguments of
-// the launch, from its plan (ops/recurrent/row_loop_plan.h). Sizes are arguments, except those of values in shared memory.
+// the launch, from its plan (ops/recurrent/row_loop_plan.h). The number of rows is an argument, and so is every size that may
+// differ from batch to batch, so that one text serves all batches. The other sizes are constants, by which the compiler divides
+// cheaply and unrolls loops.
 #pragma once
 
 #include <string>

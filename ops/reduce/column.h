@@ -126,22 +126,28 @@ GRAPHRUN_DEVICE T finite_or_zero(T most) {
 }
 
 // The best element so far and its position; -1: none yet.
-template <class T>
+template <class T, class Position = std::int64_t>
 struct Best {
   T value;
-  std::int64_t position;
+  Position position;
 };
 
-// The better of the two: the first among equals; NaN wins over every number.
-template <bool kMax, class T>
-GRAPHRUN_DEVICE Best<T> better(Best<T> a, Best<T> b) {
-  if (a.position < 0) return b;
-  if (b.position < 0) return a;
+// The better of the two: the first among equals; NaN wins over every number. Without branches, which cost a device more than
+// the comparisons.
+template <bool kMax, class T, class Position>
+GRAPHRUN_DEVICE Best<T, Position> better(Best<T, Position> a, Best<T, Position> b) {
   const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
-  const bool equal = a_is_nan || b_is_nan ? a_is_nan && b_is_nan : a.value == b.value;
-  if (equal) return a.position < b.position ? a : b;
-  const bool b_wins = b_is_nan || (!a_is_nan && (kMax ? b.value > a.value : b.value < a.value));
-  return b_wins ? b : a;
+  const bool equal = (a.value == b.value) | (a_is_nan & b_is_nan);
+  const bool beats = !a_is_nan & !(kMax ? b.value <= a.value : b.value >= a.value);
+  const bool wins = (a.position < 0) | ((b.position >= 0) & (beats | (equal & (b.position < a.position))));
+  return {wins ? b.value : a.value, wins ? b.position : a.position};
+}
+// The same for an element at a position after all positions so far.
+template <bool kMax, class T, class Position>
+GRAPHRUN_DEVICE Best<T, Position> better_of_next(Best<T, Position> a, T x, Position position) {
+  const bool beats = (a.value == a.value) & !(kMax ? x <= a.value : x >= a.value);
+  const bool wins = (a.position < 0) | beats;
+  return {wins ? x : a.value, wins ? position : a.position};
 }
 
 struct Add {

@@ -67,7 +67,7 @@ class StackSwitch {
 // A fiber for one thread of the running block. It is reused from block to block and launch to launch, since only its first
 // entry costs a system call.
 struct Fiber {
-  enum class State : std::uint8_t { kIdle, kReady, kWaiting, kInWarp } state = State::kIdle;
+  enum class State : std::uint8_t { kIdle, kReady, kWaiting, kInWarp, kInPart } state = State::kIdle;
   int shared_in_warp = 0;  // of its EmulatedThread
   bool begun = false;
   sigjmp_buf place;
@@ -103,9 +103,10 @@ class Block {
     fiber.state = how;
     leave(fiber);
   }
-  const SharedWords* share_in_warp(const SharedWords& mine) {
+  // `whole`: the warp must not be the incomplete last one of a block.
+  const SharedWords* share_in_warp(const SharedWords& mine, bool whole) {
     SharedWords* const all = put_words(warps_[static_cast<std::size_t>(emulated_thread.thread / kWarp)], mine);
-    wait(Fiber::State::kInWarp);
+    wait(whole ? Fiber::State::kInWarp : Fiber::State::kInPart);
     return all;
   }
 
@@ -133,9 +134,11 @@ class Block {
   bool let_go_on(int threads) {
     bool any = false;
     for (int t = 0; t < threads; t += kWarp) {
-      const int end = std::min(threads, t + kWarp), sharing = count(t, end, Fiber::State::kInWarp);
+      const int end = std::min(threads, t + kWarp), whole = count(t, end, Fiber::State::kInWarp);
+      const int sharing = whole + count(t, end, Fiber::State::kInPart);
       if (sharing == 0) continue;
-      GRAPHRUN_CHECK(sharing == kWarp, "words are shared by " + std::to_string(sharing) + " threads of a warp");
+      GRAPHRUN_CHECK(sharing == (whole > 0 ? kWarp : end - t),
+                     "words are shared by " + std::to_string(sharing) + " threads of a warp");
       let(t, end);
       any = true;
     }
@@ -263,9 +266,10 @@ class EmulatedBlocks {
     const std::int64_t block = (emulated_thread.block - first_) / together_ * together_ + rank;
     return reinterpret_cast<char*>(shared_[static_cast<std::size_t>(block)].data()) + at;
   }
-  const SharedWords* share_in_warp(const SharedWords& mine) {
+  const SharedWords* share_in_warp(const SharedWords& mine, bool whole) {
     WarpOfThreads& warp = warp_of(emulated_thread.block - first_, emulated_thread.thread);
-    GRAPHRUN_CHECK(warp.threads == kWarp, "words are shared by " + std::to_string(warp.threads) + " threads of a warp");
+    GRAPHRUN_CHECK(!whole || warp.threads == kWarp,
+                   "words are shared by " + std::to_string(warp.threads) + " threads of a warp");
     SharedWords* const all = put_words(warp, mine);
     if (!kNobodyWaits) warp.barrier.arrive_and_wait();
     return all;
@@ -326,10 +330,16 @@ void barrier() {
   Block::instance().wait();
 }
 
-const SharedWords* share_in_warp(const SharedWords& mine) {
-  if (emulated_thread.together != nullptr) return emulated_thread.together->share_in_warp(mine);
+static const SharedWords* share(const SharedWords& mine, bool whole) {
+  if (emulated_thread.together != nullptr) return emulated_thread.together->share_in_warp(mine, whole);
   GRAPHRUN_CHECK(in_fibers, "words are shared in a grid that was launched without barriers");
-  return Block::instance().share_in_warp(mine);
+  return Block::instance().share_in_warp(mine, whole);
+}
+const SharedWords* share_in_warp(const SharedWords& mine) { return share(mine, true); }
+unsigned word_of_other(unsigned mine, int distance) {
+  const int other = emulated_thread.thread ^ distance;
+  GRAPHRUN_CHECK(distance < kWarp && other < emulated_thread.threads, "a word of a thread that is not in the warp");
+  return share({mine}, false)[other % kWarp][0];
 }
 
 void check_aligned(const void* address, std::size_t size) {

@@ -20,7 +20,7 @@ struct EmulatedThread {
   std::int64_t block = 0, blocks = 1;
   void* shared = nullptr;
   EmulatedBlocks* together = nullptr;  // for a grid whose blocks run at the same time
-  int shared_in_warp = 0;              // how many times it has exchanged words
+  int shared_in_warp = 0;              // how many times it has exchanged words within its warp
 };
 // Uses the initial-exec TLS model: kernels read it constantly, and dynamically allocated TLS of a library loaded later is not
 // where LeakSanitizer (of GCC 12) expects it, which occasionally crashes LeakSanitizer at exit.
@@ -48,6 +48,10 @@ T* memory_of(int rank, T* mine) {
 // whole warps.
 using SharedWords = std::array<unsigned, 6>;
 const SharedWords* share_in_warp(const SharedWords& mine);
+// As in primitives.h. The last warp of a block may be incomplete, but all its threads must take part.
+unsigned word_of_other(unsigned mine, int distance);
+// Reads a byte, so that sanitizers report an address that is not valid.
+inline void fetch_ahead(const void* at) { static_cast<void>(*static_cast<const volatile char*>(at)); }
 // Devices access packs only at multiples of their size. Throws InternalError for any other address.
 void check_aligned(const void* address, std::size_t size);
 

@@ -55,6 +55,11 @@ GRAPHRUN_DEVICE T* memory_of(int rank, T* mine) {
   asm("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank));
   return theirs;
 }
+// The word of another thread of the warp: the one whose index differs in the bits of `distance`. All threads of the warp must
+// call it, and the other must exist.
+GRAPHRUN_DEVICE unsigned word_of_other(unsigned mine, int distance) { return __shfl_xor_sync(0xFFFFFFFFU, mine, distance); }
+// Asks for the line of global memory that contains `at`, so that a later load does not wait for it.
+GRAPHRUN_DEVICE void fetch_ahead(const void* at) { asm volatile("prefetch.global.L1 [%0];" ::"l"(at)); }
 // The block's shared memory, of the size that the launch requested, aligned to 16 bytes.
 GRAPHRUN_DEVICE void* shared_memory() {
   extern __shared__ __align__(16) unsigned char graphrun_shared_bytes[];

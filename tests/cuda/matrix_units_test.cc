@@ -123,5 +123,25 @@ TEST(MatrixUnits, WantWholeWarps) {
                InternalError);
 }
 
+// Unlike the words of a multiplication, single words are exchanged in an incomplete warp too.
+TEST(Warps, ExchangeWords) {
+  for (bool together : {false, true}) {
+    for (int threads : {24, 64}) {
+      std::vector<unsigned> found(static_cast<std::size_t>(threads));
+      emulate({1, threads, 0, true, together}, [&] {
+        unsigned word = 100 + static_cast<unsigned>(thread_index());
+        for (int distance : {4, 1}) word = word_of_other(word, distance);
+        found[static_cast<std::size_t>(thread_index())] = word;
+      });
+      for (int t = 0; t < threads; ++t) EXPECT_EQ(found[static_cast<std::size_t>(t)], 100U + static_cast<unsigned>(t ^ 5));
+    }
+  }
+  EXPECT_THROW(emulate({1, 24, 0, true},
+                       [] {
+                         if (thread_index() != 7) word_of_other(1, 4);
+                       }),
+               InternalError);
+}
+
 }  // namespace
 }  // namespace graphrun::cuda

@@ -75,7 +75,20 @@ std::string steps(const std::string& mixed, const std::string& reverse = "false"
 })";
 }
 
-SymbolValues sizes(std::int64_t batch) { return {{Symbol::named("time"), 5}, {Symbol::named("batch"), batch}}; }
+// `length`: another size that differs from batch to batch.
+SymbolValues sizes(std::int64_t batch) {
+  return {{Symbol::named("time"), 5}, {Symbol::named("batch"), batch}, {Symbol::named("length"), 1 + batch * 3 % 11}};
+}
+
+void set(Tensor& t, std::int64_t i, double x) {
+  if (t.dtype() == DType::kInt32) {
+    t.data<std::int32_t>()[i] = static_cast<std::int32_t>(x);
+  } else if (t.dtype() == DType::kFloat64) {
+    t.data<double>()[i] = x;
+  } else {
+    t.data<float>()[i] = static_cast<float>(x);
+  }
+}
 
 Feeds feeds_for(const Program& program, std::int64_t batch) {
   std::mt19937 random(11);
@@ -86,11 +99,12 @@ Feeds feeds_for(const Program& program, std::int64_t batch) {
       const std::uint32_t drawn = random();
       const double number = drawn / 4294967296. - 0.5;
       if (f.dtype == DType::kInt32) {
-        t.data<std::int32_t>()[i] = static_cast<std::int32_t>(drawn % 5);
-      } else if (f.dtype == DType::kFloat64) {
-        t.data<double>()[i] = number;
+        set(t, i, drawn % 5);
+      } else if (f.name == "coarse") {  // many equal elements, and some that are no numbers
+        constexpr double kRare[] = {NAN, HUGE_VAL, -HUGE_VAL};
+        set(t, i, drawn % 13 < 3 ? kRare[drawn % 13] : std::round(8 * number) / 8);
       } else {
-        t.data<float>()[i] = static_cast<float>(number);
+        set(t, i, number);
       }
     }
     feeds[f.name] = t;
@@ -121,14 +135,35 @@ void expect_what_the_cpu_computes(const Program& program, std::int64_t batch, do
   const std::vector<Tensor> expected = run(program, cpu_device(), batch), found = run(program, tests::tested_device(), batch);
   for (std::size_t k = 0; k < expected.size(); ++k) {
     ASSERT_EQ(found[k].sizes(), expected[k].sizes());
-    for (std::int64_t i = 0; i < expected[k].count(); ++i)
-      ASSERT_NEAR(found[k].at(i), expected[k].at(i), tolerance) << "result " << k << " at " << i << ", batch " << batch;
+    for (std::int64_t i = 0; i < expected[k].count(); ++i) {
+      const double right = expected[k].at(i), result = found[k].at(i);
+      if (std::isfinite(right)) {
+        ASSERT_NEAR(result, right, tolerance) << "result " << k << " at " << i << ", batch " << batch;
+      } else {
+        ASSERT_TRUE(result == right || (std::isnan(right) && std::isnan(result)))
+            << "result " << k << " at " << i << ", batch " << batch << ": " << result << ", not " << right;
+      }
+    }
   }
 }
 
 class RowLoops : public ::testing::Test {
  protected:
-  void SetUp() override { tests::tested_device(); }
+  void SetUp() override {
+    if (tests::tested_device(); tests::is_emulated()) before_ = tests::emulated_limits();
+  }
+  void TearDown() override {
+    if (!tests::is_emulated()) return;
+    tests::emulated_limits() = before_;
+    tests::emulate_backwards(false);
+  }
+  // As much memory for each block as a GPU has.
+  static void have_room() {
+    if (tests::is_emulated()) tests::emulated_limits().shared = 200 << 10;
+  }
+
+ private:
+  DeviceLimits before_;
 };
 
 // Fused, and each op separately: every kind of part.
@@ -157,6 +192,120 @@ TEST_F(RowLoops, ComputeInDoublePrecision) {
   const Program program = compile(ir::parse(steps("%d"), "network"), options);
   expect_what_the_cpu_computes(program, 7, 1e-12);
   EXPECT_NE(loop_of(program, 7), nullptr);
+}
+
+// A step with every fold, over columns of `n` elements, and products with a factor of [n, n].
+std::string folds(const std::string& n, bool multiplies) {
+  std::string text = R"(graph "network" {
+  input %x: FLOAT[time, batch, N]
+  input %coarse: FLOAT[time, batch, N]
+  input %whole: INT32[time, batch, N]
+  input %T: FLOAT[N, N]
+  %h0: FLOAT[batch, N] = full(; shape=[batch, N], value=0.25, type="FLOAT")
+  %end: FLOAT[batch, N], %all: FLOAT[time, batch, N], %numbers: FLOAT[time, batch], %most: FLOAT[time, batch], %least: FLOAT[time, batch], %places: INT32[time, batch], %best: INT32[time, batch, N] = scan(%h0, %x, %coarse, %whole, %T; states=1, each=3, steps=<time>) body "b" {
+    input %h: FLOAT[batch, N]
+    input %x: FLOAT[batch, N]
+    input %coarse: FLOAT[batch, N]
+    input %whole: INT32[batch, N]
+    input %T: FLOAT[N, N]
+    input %step: INT32[]
+    %to: FLOAT[batch, N, 1] = expand(%h; axis=-1)
+    %pairs: FLOAT[batch, N, N] = add(%to, %T)
+    %from: INT32[batch, N] = argmax(%pairs; axis=1)
+    %arrive: FLOAT[batch, N] = max(%pairs; axis=(1))
+    %soft: FLOAT[batch, N] = logsumexp(%pairs; axis=(2))
+    %sum: FLOAT[batch] = sum(%x; axis=(-1))
+    %mean: FLOAT[batch] = mean(%h; axis=(-1))
+    %number: FLOAT[batch] = add(%sum, %mean)
+    %most: FLOAT[batch] = max(%coarse; axis=(-1))
+    %least: FLOAT[batch] = min(%coarse; axis=(-1))
+    %greatest: INT32[batch] = argmax(%coarse; axis=-1)
+    %smallest: INT32[batch] = argmin(%whole; axis=-1)
+    %largest: INT32[batch] = max(%whole; axis=(-1))
+    %p: INT32[batch] = mul(%greatest, %largest)
+    %place: INT32[batch] = add(%p, %smallest)
+    MULTIPLY
+    %q: FLOAT[batch, N] = add(%soft, %arrive)
+    %r: FLOAT[batch, N] = add(%q, %x)
+    %s: FLOAT[batch, N] = add(%r, %u)
+    %h1: FLOAT[batch, N] = tanh(%s)
+    output "h" = %h1
+    output "all" = %s
+    output "numbers" = %number
+    output "most" = %most
+    output "least" = %least
+    output "places" = %place
+    output "best" = %from
+  }
+  output "all" = %all
+  output "numbers" = %numbers
+  output "most" = %most
+  output "least" = %least
+  output "places" = %places
+  output "best" = %best
+})";
+  const auto replace = [&text](const std::string& what, const std::string& by) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+      text.replace(at, what.size(), by);
+  };
+  replace("MULTIPLY", multiplies ? "%u: FLOAT[batch, N] = matmul(%h, %T)" : "%u: FLOAT[batch, N] = neg(%h)");
+  replace("[time, batch, N]", "[time, batch, " + n + "]"), replace("batch, N", "batch, " + n), replace(", N]", ", " + n + "]");
+  replace("[N", "[" + n);
+  return text;
+}
+
+// Columns that are shorter than the threads that share one are many, that these do not divide, and that none share.
+TEST_F(RowLoops, ShareColumnsAmongThreads) {
+  have_room();
+  for (const std::string n : {"1", "3", "9", "45", "100"}) {
+    for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+      if (precision == Precision::kFloat64 && n != "45") continue;
+      CompileOptions options;
+      options.precision = precision;
+      const bool is_double = precision == Precision::kFloat64;
+      const Program program = compile(ir::parse(folds(n, true), "network"), options);
+      for (const bool backwards : {false, true}) {
+        if (tests::is_emulated()) tests::emulate_backwards(backwards);
+        for (std::int64_t batch : {1, 7, 20}) expect_what_the_cpu_computes(program, batch, is_double ? 1e-12 : 1e-5);
+      }
+      EXPECT_NE(loop_of(program, 7), nullptr) << n;
+    }
+  }
+}
+
+// One text serves all numbers of rows: a batch of another size must not wait for a compiler. The same holds for other sizes
+// that differ from batch to batch; those that do not are constants.
+TEST_F(RowLoops, HaveOneTextForAllBatches) {
+  for (const auto& [n, constant] : {std::pair("9", true), std::pair("length", false)}) {
+    const Program program = compile(ir::parse(folds(n, constant), "network"), {});
+    for (std::int64_t batch : {2, 7, 20}) expect_what_the_cpu_computes(program, batch);
+    const auto first = loop_of(program, 2), second = loop_of(program, 20);
+    ASSERT_NE(first, nullptr);
+    ASSERT_NE(second, nullptr);
+    EXPECT_EQ(first->text(), second->text());
+    EXPECT_EQ(first->text().find("own.view.n = 9;") != std::string::npos, constant);
+  }
+}
+
+// The order of a sum depends neither on the number of rows nor on that of blocks.
+TEST_F(RowLoops, ComputeARowTheSameInEveryBatch) {
+  have_room();
+  const Program program = compile(ir::parse(folds("45", true), "network"), {});
+  const Feeds many = feeds_for(program, 20);
+  Feeds one = many;
+  for (const char* name : {"x", "coarse", "whole"}) {
+    const Tensor& from = many.at(name);
+    Tensor row(from.dtype(), {5, 1, 45});
+    for (std::int64_t t = 0; t < 5; ++t) {
+      for (std::int64_t i = 0; i < 45; ++i) set(row, t * 45 + i, from.at((t * 20 + 11) * 45 + i));
+    }
+    one[name] = row;
+  }
+  Executable executable(program, std::make_shared<Variables>(), tests::tested_device());
+  const Tensor all = executable.run(many)[0], alone = executable.run(one)[0];
+  for (std::int64_t t = 0; t < 5; ++t) {
+    for (std::int64_t i = 0; i < 45; ++i) ASSERT_EQ(all.at((t * 20 + 11) * 45 + i), alone.at(t * 45 + i)) << t << " " << i;
+  }
 }
 
 // States that alternate, are updated in place, or are read from a stack that two of them share; an INT32 and a BOOL state.

@@ -34,7 +34,7 @@ bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
 // all clusters run at once. Two warps with the same columns have half of the rows each: that halves what they read of shared
 // memory.
 bool divide(FewRowsPlan& plan, const DeviceLimits& limits) {
-  constexpr std::int64_t kMostWarps = 8, kMostWarpColumns = 4, kMostSums = 32;  // tiles of sums in a thread's registers
+  constexpr std::int64_t kMostWarps = 8, kMostWarpColumns = 8, kMostSums = 32;  // tiles of sums in a thread's registers
   constexpr std::size_t kSizes = 3;                                             // of clusters: 2, 4 and 8
   std::size_t size = kSizes;
   while (size > 0 && limits.clusters[size - 1] == 0) --size;

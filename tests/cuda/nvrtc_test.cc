@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 
 #include "compiler/compile.h"
+#include "ops/matmul/few_rows.h"
 #include "runtime/base/status.h"
 #include "runtime/execute/binding.h"
 #include "runtime/execute/executable.h"
@@ -73,6 +75,31 @@ TEST(Nvrtc, CompilesLoopsOfRoundedProducts) {
     EXPECT_GE(rounded, 10u);
     EXPECT_THAT(nvrtc->compile(all, "compute_80", false), HasSubstr(instruction));
   }
+}
+
+// At the sizes of a translator's decoder, for a large device.
+TEST(Nvrtc, CompilesProductsOfFewRows) {
+  const Nvrtc* const nvrtc = nvrtc_or_null();
+  if (nvrtc == nullptr) GTEST_SKIP() << "NVRTC is part of the CUDA toolkit, which is not installed here";
+  const MatrixProduct first{.m = 80, .n = 1000, .k = 2000}, second{.m = 80, .n = 1000, .k = 1000, .accumulate = true};
+  MatrixProduct alone = second;
+  alone.accumulate = false;
+  std::string all;
+  for (const ProductGroup& group : {ProductGroup{ProductGroup::Kind::kSum, {first, second}},
+                                    ProductGroup{ProductGroup::Kind::kMany, {alone, alone, alone}}}) {
+    for (const ProductPrecision products : {ProductPrecision::kTf32, ProductPrecision::kBFloat16}) {
+      KernelRequest request;
+      request.products = products;
+      request.device = {132, 256, 227 << 10, true, {66, 33, 16, 8}};
+      request.outputs.push_back({nullptr, DType::kFloat32, {80, 1000}});
+      request.constant_inputs.assign(6, true);
+      const std::optional<FewRowsPlan> plan = plan_few_rows(request, group);
+      ASSERT_TRUE(plan);
+      EXPECT_LE(plan->clusters, 16);
+      all += plan->text.text;
+    }
+  }
+  EXPECT_THAT(nvrtc->compile(all, "compute_90", false), HasSubstr("f32.bf16.bf16.f32"));
 }
 
 // Clusters need compute capability 9.0.

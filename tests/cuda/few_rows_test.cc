@@ -141,7 +141,7 @@ TEST_P(FewRows, GiveTheProductsOfRoundedFactors) {
     if (!tests::is_emulated()) continue;
     // Single products round alike, and add in another order.
     const auto clusters = std::exchange(tests::emulated_limits().clusters, {});
-    EXPECT_LT(apart(found, run_few(program, sizes.batch, target)), 2e-4);  // a factor may round to its other neighbour
+    EXPECT_LT(apart(found, run_few(program, sizes.batch, target)), 2e-4);  // a factor may round to the other neighbor
     tests::emulated_limits().clusters = clusters;
   }
 }

@@ -153,7 +153,8 @@ def entry_of(parts):
 LOOPS, ROUNDED, OTHERS = "Cells/Loop.*", "Cells/RoundedLoop.*", "RowLoops.*:*Loop*-Cells/Loop.*:Cells/RoundedLoop.*:Nvrtc.*"
 GRIDS = {"GRAPHRUN_CUDA_CLUSTERS": "0"}  # a device that has clusters runs nearly all loops in them
 KINDS = {  # pattern, seconds, environment. What a kernel does wrong may leave the device unusable: each in processes of its own
-    "device": ("CudaDevice*:CudaAuto*:CudaRegistry*:RoundedCopies*:Nvrtc.*", 120, {}),
+    "device": ("CudaDevice*:CudaAuto*:CudaRegistry*:CudaResultMemory*:Nvrtc.*", 120, {}),
+    "products": ("RoundedCopies*:*FewRows*:Warps*", 120, {}),
     "ops": ("*CudaKernels*", 180, {}),
     "loops": (LOOPS, 180, {}),
     "rounded loops": (ROUNDED, 200, {}),

@@ -159,7 +159,7 @@ TEST_P(FewRowsAre, UsedWhereTheyCanBe) {
   EXPECT_EQ(prepared_in(program, 128, rounded), 3u);
   EXPECT_EQ(prepared_in(program, 129, rounded), 0u);                       // too many rows
   EXPECT_EQ(prepared_in(program, 4, in(ProductPrecision::kFloat32)), 0u);  // not rounded
-  EXPECT_EQ(prepared_in(program_of({4, 24000, 16}), 4, rounded), 2u);      // no room for the rows of one factor
+  EXPECT_EQ(prepared_in(program_of({4, 80000, 16}), 4, rounded), 2u);      // no room for the rows of one factor
   if (!tests::is_emulated()) return;
   tests::emulated_limits().clusters = {};
   EXPECT_EQ(prepared_in(program, 4, rounded), 0u);

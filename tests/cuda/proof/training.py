@@ -1,6 +1,7 @@
 """Training on the device whose losses follow the CPU's."""
 import gzip
 import json
+import math
 import pathlib
 import time
 
@@ -19,10 +20,11 @@ def shorten(source: pathlib.Path, target: pathlib.Path, lines: int, make=lambda 
 
 
 def losses(folder: pathlib.Path):
+    """Of the training and of every validation, in order; a perplexity counts as the loss that it is the exponential of."""
     found = []
     for line in (folder / "metrics.jsonl").read_text().splitlines():
         entry = json.loads(line)
-        found += [part["loss"] if "loss" in part else part["perplexity"] for part in [entry, entry.get("valid", {})]
+        found += [part["loss"] if "loss" in part else math.log(part["perplexity"]) for part in [entry, entry.get("valid", {})]
                   if "loss" in part or "perplexity" in part]
     return found
 

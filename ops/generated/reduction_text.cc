@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace graphrun {
 namespace {
 
@@ -104,6 +106,17 @@ namespace {
 
 const std::string kReductionIncludes = std::string(kDeviceIncludes) + "#include \"ops/reduce/column_folds.h\"\n";
 
+// Lines, each eight columns further to the right.
+std::string deeper(const std::string& lines) {
+  std::string text;
+  for (std::size_t begin = 0; begin < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size() - 1) + 1;
+    text += "        " + lines.substr(begin, end - begin);
+    begin = end;
+  }
+  return text;
+}
+
 std::string reduction_body(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments,
                            Comments comments) {
   GRAPHRUN_CHECK(folds.folds.size() <= kFoldsOfKernel, "too many folds for one kernel");
@@ -132,7 +145,7 @@ GRAPHRUN_DEVICE void fold(const Arguments& arguments) {
           GRAPHRUN_UNROLL
           for (int j = 0; j < width; ++j) {
             const std::int64_t position = first + i + j;
-)x" + texts.take +
+)x" + deeper(texts.take) +
           R"x(          }
         }
         return so_far;

@@ -32,7 +32,7 @@ struct MovingPlace {
     after = now + two_steps;
     if (place.first != nullptr) now = place.first;
   }
-  GRAPHRUN_DEVICE void go_on() {
+  GRAPHRUN_DEVICE void advance() {
     now = next, next = after;
     after = now + two_steps;
   }

@@ -264,7 +264,7 @@ std::string RowLoopPrinter::steps_text() const {
     text += "    }\n    cuda::barrier();\n";
   }
   for (std::size_t k = 0; k < plan_.places.size(); ++k) {
-    if (plan_.stays[k] == 0) text += fmt::format("    at{}.go_on();\n", k);
+    if (plan_.stays[k] == 0) text += fmt::format("    at{}.advance();\n", k);
   }
   return text + "  }\n}\n";
 }

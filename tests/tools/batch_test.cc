@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 
 #include "tests/tools/data_helpers.h"
@@ -70,6 +71,24 @@ TEST(BatchOrder, EveryPlaceIsAsLikely) {
   std::vector<int> first(5);
   for (std::uint64_t key = 0; key < 5000; ++key) ++first[static_cast<std::size_t>(shuffled(5, key)[0])];
   for (const int n : first) EXPECT_NEAR(n, 1000, 150);
+}
+
+TEST(BatchOrder, LikeLengthsInTheBatchesOfAnUpdate) {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t i = 0; i < 6002; ++i) lengths.push_back(i * 7919 % 1000);  // 1501 batches of 4: 300 updates of 5, and one
+  std::set<std::int64_t> firsts, lasts;
+  for (std::int64_t epoch = 1; epoch <= 20; ++epoch) {
+    const BatchOrder order = order_batches(6002, lengths, {4, 0}, Shuffle{1, epoch, 5});
+    const auto shortest = [&](std::int64_t b) { return lengths[static_cast<std::size_t>(order.batch(b)[0])]; };
+    EXPECT_EQ(std::set<std::int64_t>(order.examples.begin(), order.examples.end()).size(), 6002u);
+    std::int64_t apart = 0;
+    for (std::int64_t b = 0; b < 1500; ++b) apart += std::abs(shortest(b) - shortest(b / 5 * 5));
+    EXPECT_LT(apart / 1500, 30) << "batches of an update differ in length";
+    firsts.insert(shortest(0));
+    lasts.insert(shortest(1500) / 100);
+  }
+  EXPECT_GT(firsts.size(), 10u) << "updates are not shuffled";
+  EXPECT_GT(lasts.size(), 3u) << "the batch of the smaller update always has similar lengths";
 }
 
 TEST(BatchOrder, WithoutShuffleSortedOrAsItStands) {

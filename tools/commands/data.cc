@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "tools/commands/command_line.h"
@@ -77,6 +78,7 @@ ExitCode run_data(const Arguments& arguments) {
   BatchOptions batches;
   batches.shuffle = reading.training && job.data.format != Format::kStream;
   batches.seed = job.message.train().seed();
+  batches.together = std::max(1, job.message.train().accumulate());
   BatchSource source(job.data, *job.plan, set, batches);
   source.begin(at);
   const std::optional<Batch> batch = source.next();

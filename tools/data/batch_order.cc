@@ -44,6 +44,21 @@ void cut(BatchOrder& order, std::span<const std::int64_t> lengths, const BatchLi
   }
 }
 
+// 0..count-1 in groups of `size` successive numbers, the groups shuffled. The rest of the division is a smaller group, the last
+// one, and begins after a random number of others.
+std::vector<std::int64_t> shuffled_groups(std::int64_t count, std::int64_t size, std::uint64_t key) {
+  const std::int64_t groups = count / size, rest = count % size;
+  const std::int64_t before = rest == 0 ? groups : draw_below(fold_coordinate(key, 1), 0, groups + 1);  // groups
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(static_cast<std::size_t>(count));
+  for (const std::int64_t group : shuffled(groups, key)) {
+    const std::int64_t begin = group * size + (group < before ? 0 : rest);
+    for (std::int64_t i = 0; i < size; ++i) numbers.push_back(begin + i);
+  }
+  for (std::int64_t i = 0; i < rest; ++i) numbers.push_back(before * size + i);
+  return numbers;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t key) {
@@ -74,7 +89,8 @@ BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengt
     key = fold_coordinate(fold_coordinate(0x6261746368657321ull, shuffle->seed), static_cast<std::uint64_t>(shuffle->epoch));
     order.examples = shuffled(count, key);
     const std::int64_t rows = usual_rows(count, lengths, limits);
-    pool = rows <= count / kPoolBatches ? rows * kPoolBatches : count;
+    const std::int64_t most = count / kPoolUpdates;  // rows of an update with which there are several pools
+    pool = rows <= most / shuffle->together ? rows * shuffle->together * kPoolUpdates : count;
   } else {
     order.examples.resize(static_cast<std::size_t>(count));
     std::iota(order.examples.begin(), order.examples.end(), 0);
@@ -87,10 +103,9 @@ BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengt
   cut(order, lengths, limits, pool);
   if (!shuffle) return order;
 
-  const std::vector<std::int64_t> places = shuffled(order.batches(), fold_coordinate(key, 1));
   BatchOrder mixed;
   mixed.examples.reserve(order.examples.size());
-  for (const std::int64_t place : places) {
+  for (const std::int64_t place : shuffled_groups(order.batches(), shuffle->together, fold_coordinate(key, 1))) {
     const auto batch = order.batch(place);
     mixed.examples.insert(mixed.examples.end(), batch.begin(), batch.end());
     mixed.begin.push_back(static_cast<std::int64_t>(mixed.examples.size()));

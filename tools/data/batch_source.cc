@@ -34,7 +34,9 @@ BatchSource::~BatchSource() = default;
 
 std::shared_ptr<const BatchOrder> BatchSource::order_of(std::int64_t epoch) const {
   if (options_.one_by_one) return std::make_shared<BatchOrder>(order_batches(set_.size(), {}, {1, 0}, std::nullopt));
-  const std::optional<Shuffle> shuffle = options_.shuffle ? std::optional(Shuffle{options_.seed, epoch}) : std::nullopt;
+  const std::int64_t together = lengths_.empty() ? 1 : options_.together;
+  const std::optional<Shuffle> shuffle =
+      options_.shuffle ? std::optional(Shuffle{options_.seed, epoch, together}) : std::nullopt;
   return std::make_shared<BatchOrder>(order_batches(set_.size(), lengths_, {rows_, data_.tokens}, shuffle, other_lengths_));
 }
 

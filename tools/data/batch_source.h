@@ -25,6 +25,7 @@ struct BatchOptions {
   std::size_t ahead = 4;           // batches
   bool one_by_one = false;         // each example is a batch of its own, in the order of the set
   std::int64_t longest = 0;        // units of a field of an example; longer ones are cut; 0: no limit
+  std::int64_t together = 1;       // batches of an update, whose examples have similar lengths if there is a bucket_by
 };
 
 // Which batches of an epoch one of several processes computes. The processes take the batches of a cycle in turn: those of an

@@ -261,8 +261,11 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
     if (recipe.shards_optimizer && !prepared.device.is_cpu()) {
       display.log("note: train.shard_optimizer has no effect on GPUs: each process updates all parameters");
     }
-    if (network.job.data.tokens == 0 && data.batches().lengths_differ()) {
-      display.log("note: processes wait for the largest batch of a round; data.batch.tokens limits the size of batches");
+    const DataSpec& spec = network.job.data;
+    if (spec.tokens == 0 && spec.bucket_by.empty() && data.batches().lengths_differ()) {
+      display.log(
+          "note: processes wait for the largest batch of a round; with data.batch.bucket_by, all batches of an update have "
+          "similar lengths");
     }
   }
   if (!checkpoint) {

@@ -28,6 +28,7 @@ BatchOptions batch_options(const DataSpec& data, const Recipe& recipe, const std
   BatchOptions options;
   options.shuffle = data.format != Format::kStream;
   options.seed = recipe.seed;
+  options.together = recipe.accumulate;
   options.feeds = feeds;
   return options;
 }

@@ -11,7 +11,7 @@ namespace {
 
 using ir::ValueId;
 
-// A probe of a region: the value there that is added, by name because rewriting numbers values anew.
+// A probe of a region: the value there that is added, by name because rewriting renumbers values.
 struct PlacedProbe {
   std::string of, name;
 };

@@ -202,7 +202,7 @@ class Expander {
     for (const StateDef& s : root_.states) {
       if (s.of.empty() && !variables_.count(s.name)) attempt([&] { next_of({s.name}, instance_->states().type({s.name})); });
     }
-    // Reading a next may bring in more states.
+    // Reading a next may add states.
     for (std::size_t k = 0; k < leaves_.size(); ++k) {
       const StateVariable s = leaves_[k];
       attempt([&] {

@@ -141,8 +141,8 @@ std::size_t bare_length(std::string_view text, std::size_t begin) {
   const auto end = static_cast<std::size_t>(
       std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), is_part) - text.begin());
   const std::size_t next = std::min(text.find_first_not_of(" \t", end), text.size());
-  const bool goes_on = next < text.size() && std::string_view("=+-*/@([!,<>").find(text[next]) != std::string_view::npos;
-  return (goes_on ? end_of_bare_expression(text, next) : end) - begin;
+  const bool continues = next < text.size() && std::string_view("=+-*/@([!,<>").find(text[next]) != std::string_view::npos;
+  return (continues ? end_of_bare_expression(text, next) : end) - begin;
 }
 
 std::size_t open_quote(std::string_view text, std::size_t begin, std::size_t end) {

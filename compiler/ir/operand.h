@@ -27,8 +27,8 @@ using NamedOperands = std::vector<std::pair<std::string, Operand>>;
 std::vector<ValueId> apply(Builder& builder, const OpSchema& op, const std::vector<Operand>& operands,
                            const NamedOperands& named = {});
 
-// Checks that the op has an input or an attribute for each of so many positional operands and of these names, and that none of
-// its required inputs is missing, whatever the values are. Throws OpError (E0305, E0307), as apply() does.
+// Checks that the op has an input or an attribute for each of `operands` positional operands and for each of these names, and
+// that none of its required inputs is missing, whatever the values are. Throws OpError (E0305, E0307), as apply() does.
 void check_call(const OpSchema& op, std::size_t operands, const std::vector<std::string>& names);
 
 // "values, indices = topk(x, k)": the form of the call, for messages.

@@ -38,7 +38,7 @@ class Unmasking {
       if (const auto loss = losses_.find(n); loss != losses_.end()) {
         rebuild.replace(node.outputs[0], loss_of(rebuild, node, loss->second));
       } else if (const auto made = gradients_.find(n); made != gradients_.end()) {
-        moved_.emplace(n, std::move(node));  // its only reader creates it anew
+        moved_.emplace(n, std::move(node));  // its only reader creates it again
       } else if (const auto masked = masked_gradients_.find(n); masked != masked_gradients_.end()) {
         rebuild.replace(node.outputs[0], gradient_of(rebuild, node, masked->second));
       } else if (logits_.count(node.outputs[0]) == 0) {  // readers of these logits now read the unmasked ones

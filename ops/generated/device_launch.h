@@ -35,7 +35,7 @@ inline std::vector<element::OperandPlace> operand_places(const Sizes& result, st
 
 inline element::DrawnTensor drawn_tensor(const Draw& draw, const RandomState& random, const Sizes& sizes) {
   const DrawRow row(draw, random);
-  GRAPHRUN_CHECK(random.low_step != nullptr, "a draw on a device that nobody gave the step");
+  GRAPHRUN_CHECK(random.low_step != nullptr, "a draw on a device without the step");
   element::DrawnTensor out{row.key, row.row, random.low_step, row.threshold, static_cast<int>(sizes.size()), {}};
   GRAPHRUN_CHECK(sizes.size() <= element::DrawnTensor::kMostAxes, "a draw for a tensor of more than 12 axes");
   for (std::size_t i = 0; i < sizes.size(); ++i) out.sizes[i] = sizes[i];

@@ -8,7 +8,7 @@
 namespace graphrun {
 namespace {
 
-// Rows are rounded in blocks that fit into these bytes, of at most so many rows, so that their sums stay in the cache.
+// Rows are rounded in blocks that fit into these bytes, of at most this many rows, so that their sums stay in the cache.
 constexpr std::int64_t kRowBytes = 1 << 16, kMostRows = 64;
 static_assert(kRowBytes >= kMostInt8Terms, "a row has room");
 

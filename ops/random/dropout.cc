@@ -47,7 +47,7 @@ constexpr const char* kKeyDoc =
 REGISTER_OP("dropout", "random")
     .Doc(
         "For each element, y = x / (1 - rate) with probability 1 - rate, otherwise 0 (Srivastava et al. 2014, scaled in\n"
-        "training, not in inference). In a scan's body every step draws anew. A draw depends only on the seed, the training\n"
+        "training, not in inference). In a scan's body every step draws again. A draw depends only on the seed, the training\n"
         "step, the key, the steps of the enclosing scans and the element's coordinates. Inference has no dropout.\n"
         "  let: \"x = dropout(gather(E, words), rate=0.5)\"")
     .Input("x", "[...] FLOAT")

@@ -498,7 +498,7 @@ Communicator::~Communicator() {
   }
   impl_->leave();
   std::unique_lock lock(impl_->mutex);
-  const bool may_hang = impl_->end != nullptr;  // finish() waits for messages that nobody will receive
+  const bool may_hang = impl_->end != nullptr;  // finish() waits for messages that no process will receive
   if (!may_hang || impl_->changed.wait_for(lock, kToFinish, [&] { return impl_->finished; })) return;
   // The library's thread and what it uses remain until the process ends.
   impl_->thread.detach();

@@ -129,7 +129,7 @@ class DeviceGroup;
 class OrderedSum {
  public:
   static constexpr std::size_t kBlock = 64;  // elements
-  // `count`: elements of an array. `unit`: a process owns whole units of so many elements, a power of 2 from kBlock; the last
+  // `count`: elements of an array. `unit`: a process owns whole units of this many elements, a power of 2 from kBlock; the last
   // unit may have fewer. `communicator` must outlive it.
   OrderedSum(Communicator& communicator, std::size_t count, std::size_t unit = kBlock);
   // Of arrays on devices. `group` must outlive it.

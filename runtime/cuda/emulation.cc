@@ -91,7 +91,7 @@ class Block {
     let(0, threads);
     try {
       do run_ready(threads);
-      while (let_go_on(threads));
+      while (release(threads));
     } catch (...) {
       fibers_.clear();  // they are suspended in the middle of the failed kernel
       throw;
@@ -131,7 +131,7 @@ class Block {
   }
   // If all threads of a warp, or all of the block, wait for each other, makes them ready again. False: all threads have
   // finished.
-  bool let_go_on(int threads) {
+  bool release(int threads) {
     bool any = false;
     for (int t = 0; t < threads; t += kWarp) {
       const int end = std::min(threads, t + kWarp), whole = count(t, end, Fiber::State::kInWarp);

@@ -61,7 +61,7 @@ std::string text_of(const Obstacle& obstacle, const BoundScan& scan) {
       return "its results have at most " + counted(std::llround(obstacle.found), "column") + ", and a thread takes " + bound;
     case Kind::kMuchOfRow:
       return "about " + found + " operations for a row, more than the " + bound + " that are left to one block";
-    case Kind::kArgumentBytes: return "its launch would bring " + found + " bytes of arguments, and can bring " + bound;
+    case Kind::kArgumentBytes: return "its launch would have " + found + " bytes of arguments, of at most " + bound;
     case Kind::kBlockBytes: return "a block would need " + found + " bytes of memory, and has " + bound;
     case Kind::kLoopInside: return node + " is inside it";
     case Kind::kNoColumns: return node + " has no kernel for columns" + about_columns(scan, obstacle.at);

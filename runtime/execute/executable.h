@@ -2,7 +2,7 @@
 // new binding of sizes.
 //
 // Threads: only one thread at a time may begin runs of an Executable and wait for them. Several executables may share one
-// Variables; their runs may overlap only if none of them writes a variable and nobody else does: see share().
+// Variables; their runs may overlap only if neither they nor other code write a variable: see share().
 #pragma once
 
 #include <cstdint>

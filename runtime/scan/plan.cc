@@ -77,7 +77,7 @@ std::vector<ScanPlan::Launch> concurrent_launches(std::span<BoundInstruction> sc
     if (launch == nullptr) return {};
     least = std::min(least, elements_of(scan)), most = std::max(most, elements_of(scan));
     const LoopKernel::Traits alone = (*launch)->traits();
-    if (!alone.synchronizes) {  // nobody waits for a block that has no room yet
+    if (!alone.synchronizes) {  // no block waits for one that has no room yet
       concurrent.push_back(*launch);
       continue;
     }

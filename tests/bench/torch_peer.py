@@ -191,7 +191,7 @@ def crf_run(what: str, steps: int, batch: int, labels: int):
 
 
 class LanguageModel(torch.nn.Module):
-    """Embedding, recurrent layers with dropout between, softmax; the last states go on into the next window."""
+    """Embedding, recurrent layers with dropout between, softmax; the next window begins with the last states."""
 
     def __init__(self, cell: str, vocabulary: int, hidden: int, depth: int, dropout: float):
         super().__init__()

@@ -86,7 +86,7 @@ class TrainingStep : public ::testing::Test {
     variables_->set("W", Tensor::of<double>({kIn, kOut}, w));
   }
 
-  static Feeds feeds(const Executable& executable, int batch, int update, double goes_on = 0) {
+  static Feeds feeds(const Executable& executable, int batch, int update, double continues = 0) {
     Vector x, y;
     for (int row = 0; row < kRows; ++row) {
       for (int k = 0; k < kIn; ++k) x.push_back(x_at(batch, row, k));
@@ -96,7 +96,7 @@ class TrainingStep : public ::testing::Test {
                                                {"y", Tensor::of<double>({kRows, kOut}, y)},
                                                {kLearningRate, Tensor::of<double>({}, {kRate})},
                                                {kUpdateCount, Tensor::of<double>({}, {update + 1.0})},
-                                               {kGoesOn, Tensor::of<double>({}, {goes_on})}};
+                                               {kContinuesSum, Tensor::of<double>({}, {continues})}};
     Feeds feeds;
     for (const FeedSpec& feed : executable.program().feeds) feeds[feed.name] = all.at(feed.name);
     return feeds;

@@ -220,7 +220,7 @@ TEST_F(CudaDevice, TellsOfAnIndexBeforeSizesChange) {
 
 // Several runs of two shapes are in flight; each is waited for separately, in another order. Only then are its results
 // available.
-TEST_F(CudaDevice, GoesOnBeforeResultsAreRead) {
+TEST_F(CudaDevice, RunsAheadOfReadingResults) {
   Model cpu(cpu_device()), cuda(tests::tested_device());
   std::vector<Tensor> expected;
   std::vector<Executable::Started> started;
@@ -272,7 +272,7 @@ TEST_F(CudaDevice, TellsOfAnIndexInARunThatOthersFollow) {
 }
 
 // More than fits into one pinned page.
-TEST_F(CudaDevice, BringsMuchLater) {
+TEST_F(CudaDevice, CopiesLargeResultsLater) {
   Backend& device = tests::tested_device().backend();
   std::vector<std::int32_t> numbers(3000), found(3000);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int32_t>(i * 7);

@@ -45,13 +45,13 @@
 
 namespace {
 
-enum class Deed { kGoOn, kKill, kFull };
+enum class Deed { kContinue, kKill, kFull };
 
 constexpr std::array kCalls = {"open", "read", "write", "fsync", "rename", "remove", "mmap"};
 constexpr int kShort = -1;  // in the place of an error
 
 struct Fault {
-  Deed deed = Deed::kGoOn;
+  Deed deed = Deed::kContinue;
   int signal = 0;  // of kKill: SIGKILL, or one that the program may handle
   int second = 0;  // sent after it; 0: none
   std::string text;
@@ -89,7 +89,7 @@ Fault read_fault() {
     fault.folder = done_to_folder(kind);
     fault.syncs = fault.call.empty() && kind != "count";
     const bool kills = fault.call.empty() && kind != "count";
-    fault.deed = !kills ? Deed::kGoOn : kind == "full" ? Deed::kFull : Deed::kKill;
+    fault.deed = !kills ? Deed::kContinue : kind == "full" ? Deed::kFull : Deed::kKill;
     fault.signal = kind == "int" ? SIGINT : kind == "term" || kind == "both" ? SIGTERM : SIGKILL;
     fault.second = kind == "both" ? SIGINT : 0;
     fault.text = all.substr(first + 1, last - first - 1);
@@ -196,29 +196,29 @@ Deed deed_at(const char* operation, const char* path) {
         std::snprintf(line, sizeof line, "%ld %s %s\n", now.tv_sec * 1000000 + now.tv_nsec / 1000, operation, path);
     syscall(SYS_write, fault.log, line, std::min<std::size_t>(sizeof line - 1, static_cast<std::size_t>(size)));
   }
-  if (fault.deed == Deed::kGoOn || std::strstr(path, fault.text.c_str()) == nullptr) return Deed::kGoOn;
+  if (fault.deed == Deed::kContinue || std::strstr(path, fault.text.c_str()) == nullptr) return Deed::kContinue;
   ++fault.seen;
-  if (fault.deed == Deed::kFull) return fault.seen >= fault.number ? Deed::kFull : Deed::kGoOn;
-  if (fault.seen != fault.number) return Deed::kGoOn;
+  if (fault.deed == Deed::kFull) return fault.seen >= fault.number ? Deed::kFull : Deed::kContinue;
+  if (fault.seen != fault.number) return Deed::kContinue;
   if (!fault.folder.empty()) {
     for (const char* name : {"FILE_FAULT", "FILE_FAULT_LOG", "LD_PRELOAD"}) unsetenv(name);
     if (std::system(fault.folder.c_str()) != 0) std::abort();
-    return Deed::kGoOn;
+    return Deed::kContinue;
   }
   if (fault.delay > 0) {
     signal_after(fault.delay, fault.signal);
     if (fault.second != 0) signal_after(fault.delay, fault.second);
-    return Deed::kGoOn;
+    return Deed::kContinue;
   }
   if (fault.signal == SIGKILL) return Deed::kKill;
   kill(getpid(), fault.signal);  // the process's: whichever thread waits for it takes it
   if (fault.second != 0) kill(getpid(), fault.second);
-  return Deed::kGoOn;
+  return Deed::kContinue;
 }
 
 Deed deed_at(const char* operation, int file) {
   const std::string path = path_of(file);
-  return path.starts_with('/') ? deed_at(operation, path.c_str()) : Deed::kGoOn;  // no pipes, no sockets
+  return path.starts_with('/') ? deed_at(operation, path.c_str()) : Deed::kContinue;  // no pipes, no sockets
 }
 
 [[noreturn]] void die() {
@@ -235,7 +235,7 @@ int with_fault(const char* operation, Place place, const Do& act, bool takes_roo
       if (!takes_room) break;
       errno = ENOSPC;
       return -1;
-    case Deed::kGoOn: break;
+    case Deed::kContinue: break;
   }
   return act();
 }
@@ -265,7 +265,7 @@ ssize_t write(int file, const void* data, std::size_t size) {
   if (error > 0) return errno = error, -1;
   if (error == kShort && size > 1) return act(file, data, size / 2);
   const Deed deed = deed_at("write", file);
-  if (deed == Deed::kGoOn) return act(file, data, size);
+  if (deed == Deed::kContinue) return act(file, data, size);
   if (deed == Deed::kFull && (failed || size < 2)) return errno = ENOSPC, -1;
   failed = true;
   const ssize_t half = act(file, data, size / 2);

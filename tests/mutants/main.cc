@@ -183,8 +183,8 @@ int hunt(const std::vector<std::string>& arguments) {
   options.add_options()("help", "this")("kind", po::value<std::string>(), "graph, job, model, checkpoint, data or infer")(
       "first", po::value<std::uint64_t>()->default_value(1), "the first seed")(
       "count", po::value<std::uint64_t>()->default_value(1000), "seeds from it on")(
-      "seconds", po::value<double>()->default_value(std::numeric_limits<double>::infinity(), "inf"), "no more after so many")(
-      "save", po::value<std::string>()->default_value(""), "the folder for finds")(
+      "seconds", po::value<double>()->default_value(std::numeric_limits<double>::infinity(), "inf"),
+      "start no mutant after this time")("save", po::value<std::string>()->default_value(""), "the folder for finds")(
       "replay", po::value<std::string>(), "a folder of KIND/NAME/ to take in instead; --kind says of which kind alone");
   const po::variables_map given = parse_options(arguments, options);
   if (given.count("help") != 0) {

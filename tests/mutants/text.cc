@@ -63,7 +63,7 @@ void erase(Tokens& tokens, const Field& field) {
                tokens.begin() + static_cast<std::ptrdiff_t>(field.end));
 }
 
-// Adds brackets around it, once or so many times that recursive code must limit its depth.
+// Adds brackets around it, once, or often enough that recursive code must limit its depth.
 std::string nested(const std::string& text, tests::Draw& random) {
   const std::size_t depth = random.any(std::array<std::size_t, 6>{1, 1, 2, 60, 300, 20000});
   const auto [open, close] =

@@ -102,8 +102,8 @@ struct NcclCommunicator {
     for (int peer = 0; peer < n; ++peer) {
       bool sends = true, receives = true;
       for (Part& part : parts) {
-        bool& goes_on = part.from != nullptr ? sends : receives;
-        if (part.peer != peer || !goes_on) continue;
+        bool& continues = part.from != nullptr ? sends : receives;
+        if (part.peer != peer || !continues) continue;
         while (part.left > 0) {
           const int socket = peers[static_cast<std::size_t>(peer)];
           const ssize_t moved = part.from != nullptr ? ::send(socket, part.from, part.left, MSG_DONTWAIT | MSG_NOSIGNAL)
@@ -113,7 +113,7 @@ struct NcclCommunicator {
           if (part.to != nullptr) part.to += moved;
           part.left -= static_cast<std::size_t>(moved);
         }
-        goes_on = part.left == 0;
+        continues = part.left == 0;
       }
     }
   }

@@ -95,7 +95,7 @@ TEST(Dropout, AStepOfAScanDrawsAsItsSliceOutside) {
   }
 }
 
-TEST(Dropout, DrawsAnewForEverySeedStepKeyAndScanStep) {
+TEST(Dropout, DrawsAgainForEverySeedStepKeyAndScanStep) {
   const Tensor y = dropped({4, 64});
   EXPECT_TRUE(equal(y, dropped({4, 64})));
   const std::int64_t steps[] = {0};
@@ -133,7 +133,7 @@ TEST(Dropout, DrawsAlikeInBothPrecisionsAndForTheMask) {
   EXPECT_TRUE(equal(single, run_kernel(mask, DType::kFloat32, {3, 33})));
 }
 
-TEST(Dropout, LetsNothingThroughThatIsDropped) {
+TEST(Dropout, DroppedElementsAreZero) {
   Tensor x = ones(DType::kFloat32, {1, 64});
   for (float& e : x.span<float>()) e = std::numeric_limits<float>::infinity();
   const Tensor y = run_kernel({"dropout", {x}, attributes(0.5, ""), {}, {}}, DType::kFloat32, {1, 64});

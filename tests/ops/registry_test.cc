@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/op.h"
+#include "runtime/device/device.h"
 #include "runtime/program/kernel.h"
 #include "tests/ops/reference.h"
 
@@ -73,7 +74,7 @@ TEST(OpRegistry, EveryOpHasAGradientOrSaysWhyNot) {
   }
 }
 
-// What compiler/ir/roles.h promises to passes of the ops that play a role: so many operands that are not optional, these
+// What compiler/ir/roles.h promises to passes of the ops that play a role: the number of operands that are not optional, these
 // attributes.
 struct Contract {
   std::size_t operands;

@@ -95,7 +95,7 @@ TEST(Cores, BringTheFirstThreadBackFromTheCoreOfAnother) {
   });
 }
 
-TEST(Cores, BindNobody) {
+TEST(Cores, BindNoThread) {
   const std::vector<int> before = cores();
   Cores region;
   region.begin();

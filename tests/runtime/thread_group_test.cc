@@ -14,7 +14,7 @@
 namespace graphrun {
 namespace {
 
-TEST(Barrier, LetsNobodyAheadAndNobodyBehind) {
+TEST(Barrier, NoThreadIsAheadOrBehind) {
   constexpr int kThreads = 3, kRounds = 2000;
   Barrier barrier(kThreads);
   std::atomic<int> came{0};
@@ -35,7 +35,7 @@ TEST(Barrier, LetsNobodyAheadAndNobodyBehind) {
   EXPECT_EQ(came.load(), kThreads * kRounds);
 }
 
-TEST(Barrier, KeepsNobodyWaitingForOneThatLeft) {
+TEST(Barrier, DoesNotWaitForThreadsThatLeft) {
   Barrier barrier(2);
   std::thread waiting([&] { barrier.wait(), barrier.wait(); });
   barrier.leave();

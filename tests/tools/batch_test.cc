@@ -91,7 +91,7 @@ TEST(BatchOrder, LikeLengthsInTheBatchesOfAnUpdate) {
   EXPECT_GT(lasts.size(), 3u) << "the batch of the smaller update always has similar lengths";
 }
 
-TEST(BatchOrder, WithoutShuffleSortedOrAsItStands) {
+TEST(BatchOrder, WithoutShuffleSortedOrInOrder) {
   EXPECT_THAT(order_batches(4, {}, {3, 0}, std::nullopt).examples, ElementsAre(0, 1, 2, 3));
   const std::vector<std::int64_t> lengths = {5, 1, 5, 2};
   EXPECT_THAT(order_batches(4, lengths, {3, 0}, std::nullopt).examples, ElementsAre(1, 3, 0, 2));
@@ -99,7 +99,7 @@ TEST(BatchOrder, WithoutShuffleSortedOrAsItStands) {
   EXPECT_THAT(order_batches(4, lengths, {3, 0}, std::nullopt, others).examples, ElementsAre(1, 3, 2, 0));
 }
 
-TEST(BatchOrder, TokensLimitWhatAPaddedBatchHolds) {
+TEST(BatchOrder, TokensLimitAPaddedBatch) {
   std::vector<std::int64_t> lengths;
   for (std::int64_t i = 0; i < 5003; ++i) lengths.push_back(1 + i * 7919 % 50);
   lengths.push_back(900);  // longer than the limit: a batch of its own
@@ -143,7 +143,7 @@ TEST(Batch, PadsTimeFirst) {
   EXPECT_THAT(elements<std::int32_t>(nested), ElementsAre(1, 4, 2, 5, 0, 6, 3, 0, 0, 0, 0, 0));
 }
 
-TEST(BatchSource, BatchesHoldWhatTheDataHolds) {
+TEST(BatchSource, BatchesContainTheData) {
   Scratch scratch;
   const Prepared p = scratch_lines(scratch, 57, 8);
   const Dataset set = p.train();
@@ -171,7 +171,7 @@ TEST(BatchSource, BatchesHoldWhatTheDataHolds) {
   EXPECT_EQ(tokens, all);
 }
 
-TEST(BatchSource, TakenUpAnywhereItGivesTheSameBatches) {
+TEST(BatchSource, ContinuesAnywhereWithTheSameBatches) {
   Scratch scratch;
   const Prepared p = scratch_lines(scratch, 57, 8);
   const Dataset set = p.train();
@@ -279,7 +279,7 @@ Prepared stream_of(const Scratch& scratch, int tokens, std::int64_t rows, std::i
   return Prepared(data);
 }
 
-TEST(BatchSource, RowsOfAStreamGoOnFromWindowToWindow) {
+TEST(BatchSource, RowsOfAStreamContinueInTheNextWindow) {
   Scratch scratch;
   const Prepared p = stream_of(scratch, 24, 3, 3);  // 23 steps: 7 for each row, 2 unused
   const Dataset set = p.train();
@@ -369,7 +369,7 @@ TEST(BatchSource, TheLargestBatchOfAStreamIsAWindow) {
   EXPECT_THAT(BatchSource(p.data, p.plan, set, {}).largest().feeds.at("words").sizes(), ElementsAre(5, 4));
 }
 
-TEST(BatchSource, AStreamIsTakenUpAnywhere) {
+TEST(BatchSource, ContinuesAStreamAnywhere) {
   Scratch scratch;
   const Prepared p = stream_of(scratch, 100, 4, 5);
   const Dataset set = p.train();

@@ -186,7 +186,7 @@ TEST(BeamSearch, EndsWhereNothingCanChangeTheResult) {
 }
 
 // The best of the sequences with this prefix, whatever the beam's score of the prefix.
-TEST(BeamSearch, GoesOnFromWhatIsGiven) {
+TEST(BeamSearch, ContinuesAPrefix) {
   for (std::int64_t number = 0; number < 10; ++number) {
     MadeUp model({number, number, number});
     SearchCase o = options(2000, 2, {4, 4, 2});

@@ -58,7 +58,7 @@ TEST_F(Check, MissingFilesAreToldTogetherAndWithOtherMistakes) {
   EXPECT_THAT(graphrun(more).err, AllOf(HasSubstr("nothing.seg"), HasSubstr("none.seg")));
 }
 
-TEST_F(Check, NumbersThatAreNoneAreRefused) {
+TEST_F(Check, RefusesNumbersThatAreNotNumeric) {
   const auto refused = [&](const std::vector<std::string>& words, const std::string& text) {
     const Ran ran = graphrun(words);
     EXPECT_EQ(ran.code, 2) << ran.err;

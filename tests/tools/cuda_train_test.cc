@@ -164,11 +164,11 @@ TEST_F(TrainOnCuda, TellsTheStepThatDiverged) {
 }
 
 // A run on a device resumes bit for bit, as on the CPU.
-TEST_F(TrainOnCuda, GoesOnFromACheckpoint) {
-  const auto train = [&](const std::string& out, const std::string& epochs, bool goes_on = false) {
+TEST_F(TrainOnCuda, ContinuesFromACheckpoint) {
+  const auto train = [&](const std::string& out, const std::string& epochs, bool continues = false) {
     std::vector<std::string> words = {"train", "graphs/jobs/segment.pbtxt", "--out", out, "--device", "cuda",
                                       "--set", "train.epochs=" + epochs};
-    if (goes_on) words.push_back("--resume");
+    if (continues) words.push_back("--resume");
     return graphrun(words);
   };
   ASSERT_EQ(train("whole", "2").code, 0);
@@ -179,7 +179,7 @@ TEST_F(TrainOnCuda, GoesOnFromACheckpoint) {
 }
 
 // A signal arrives while a step is running: its loss is read before the checkpoint is saved, and counted once.
-TEST_F(TrainOnCuda, GoesOnFromASignal) {
+TEST_F(TrainOnCuda, ContinuesAfterASignal) {
   const auto train = [&](const std::string& out, const std::string& fault) {
     std::vector<std::string> words = {"train", "graphs/jobs/segment.pbtxt",      "--device", "cuda", "--set", "train.epochs=6",
                                       "--set", "train.checkpoint.every_steps=4", "--out",    out};

@@ -106,7 +106,7 @@ TEST_P(GraphSearchTest, KeepsWhatIsFetched) {
 }
 
 // Steps that start before the host checks for the end must not exceed the values that the network has per step.
-TEST_P(GraphSearchTest, StandsStillWhenNobodyGoesOn) {
+TEST_P(GraphSearchTest, StopsWhenNoHypothesisIsLeft) {
   SearchOptions options;
   options.end = -1;  // no word
   Executable prologue(compile(cut_->prologue, in_float32()), variables_);

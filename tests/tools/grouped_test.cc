@@ -73,7 +73,7 @@ TEST(Grouped, Correlations) {
                                            Pair("2", ElementsAre(2, 6, 12, testing::DoubleNear(1, 1e-12)))));
 }
 
-TEST(Grouped, SumsGoOnFromAState) {
+TEST(Grouped, SumsContinueFromAState) {
   const std::string text = "a = mean(x, lengths=n) by tags, b = correlation(x, y) by kind, c = deviation(x)";
   Report whole = grouped(text), part = grouped(text), rest = grouped(text);
   whole.add(two_steps());

@@ -68,7 +68,7 @@ TEST(InferenceReader, TellsOfWhichLinesABatchFails) {
   EXPECT_THAT(messages[1], HasSubstr("note: of line 3 of '"));
 }
 
-// Of batches of two, read so many records ahead: the number of each record.
+// Of batches of two, read this many records ahead: the number of each record.
 std::vector<std::vector<std::int64_t>> batches_of(const std::string& text, std::int64_t ahead) {
   Scratch scratch;
   const Prepared p = segmenter(scratch);

@@ -103,7 +103,7 @@ TEST(Optimizers, HaveTheirOperatorsSettingsInAJob) {
   replace_between(expected, "  message Optimizer {\n    oneof kind {\n", "    }\n", kinds());
   replace_between(expected, "keeps parameters as they are\n  }\n", "\n  message Clip {", messages());
   if (std::getenv("GRAPHRUN_UPDATE")) std::ofstream(path) << expected;
-  EXPECT_EQ(found, expected) << "GRAPHRUN_UPDATE=1 writes graphs/job.proto anew";
+  EXPECT_EQ(found, expected) << "GRAPHRUN_UPDATE=1 rewrites graphs/job.proto";
 }
 
 TEST(Optimizers, HaveADefaultForEverySettingAndARangeForEveryNumber) {

@@ -34,7 +34,7 @@ class FaultsOfProcesses : public SeveralProcessesOf {
   Words long_job(const std::string& out) const {
     return job(out, {"--begin-or-resume", "--set", "train.checkpoint.every_steps=2", "--set", "train.epochs=30"});
   }
-  // In a script: waits until the run has made so many updates.
+  // In a script: waits until the run has made this many updates.
   static std::string after_updates(const std::string& out, int updates) {
     return "until [ $(cat " + out + "/metrics.jsonl 2>/dev/null | wc -l) -ge " + std::to_string(updates) +
            " ]; do sleep 0.01; done";

@@ -353,7 +353,7 @@ TEST(Spans, TagsThatAreNone) {
   EXPECT_THAT(message_of([&] { report.bind([](const std::string&) { return nullptr; }); }), HasSubstr("has no labels"));
 }
 
-TEST(Report, SumsGoOnFromTheirState) {
+TEST(Report, SumsContinueFromTheirState) {
   const Tagged all = tagged("spans_iob");
   const std::string text =
       "f1 = spans(tags, path, lengths=lengths), a = accuracy(tags, path, lengths=lengths), m = mean(path, lengths=lengths), x "

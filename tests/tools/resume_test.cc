@@ -97,7 +97,7 @@ TEST_F(Resume, RefusesOtherDataAndNamesTheFile) {
 }
 
 // Word vectors and another model, which only a new run reads.
-TEST_F(Resume, GoesOnWithoutWhatItBeganWithAndTellsOfAChange) {
+TEST_F(Resume, ContinuesWithoutTheFilesOfTheStartAndReportsChanges) {
   std::string vectors = "我";
   for (int i = 0; i < 16; ++i) vectors += " 0.5";
   write("vectors.txt", vectors + "\n");

@@ -68,7 +68,7 @@ TEST_F(EndOfRun, ByUpdatesIsWithinAnEpochAndValidates) {
 
 // The last checkpoint of an epoch without a validation: a run that ends there validates when it is resumed. The metrics already
 // have a line with the epoch's loss.
-TEST_F(EndOfRun, AnEarlierEndBehindAnEpochOnlyValidates) {
+TEST_F(EndOfRun, AnEarlierEndAfterAnEpochOnlyValidates) {
   ASSERT_EQ(train("model", {"epochs=2", "validate.every_epochs=2"}).code, 0);
   fs::remove_all(root_ / "model/checkpoints/step-000010");
   const Ran ran = train("model", {"epochs=1", "validate.every_epochs=2"}, true);
@@ -87,7 +87,7 @@ TEST_F(EndOfRun, IsWhateverComesFirst) {
 }
 
 // Epochs start as they do without the limit, and so does a schedule by epochs: from epoch 3, update 11, on.
-TEST_F(EndOfRun, MayBePutOffAndTheRunIsTheOneThatEndsThere) {
+TEST_F(EndOfRun, MayBePostponedWithTheSameResults) {
   ASSERT_EQ(train("whole", {"epochs=0", "updates=13"}).code, 0);
   ASSERT_EQ(train("parts", {"epochs=0", "updates=7"}).code, 0);
   const Ran ran = train("parts", {"epochs=0", "updates=13"}, true);

@@ -20,7 +20,7 @@ ScheduleRule rule_of(Kind kind) {
 TEST(LearningRate, StaysWithoutARule) {
   LearningRate rate({}, 0.5);
   rate.begin_epoch(1);
-  EXPECT_EQ(rate.after_validation(3, false, 7), After::kGoOn);
+  EXPECT_EQ(rate.after_validation(3, false, 7), After::kContinue);
   EXPECT_EQ(rate.rate(1), 0.5);
   EXPECT_EQ(rate.rate(1000), 0.5);
 }
@@ -57,19 +57,19 @@ TEST(LearningRate, WaitsForAMarginGoesBackAndEnds) {
   rule.factor = 0.7, rule.patience = 3, rule.margin = 0.001, rule.margin_of_rate = 0.01, rule.decays = 2, rule.restart = true;
   LearningRate rate(rule, 1);
   const auto probe = [&](double value) { return rate.after_validation(value, false, 1); };
-  EXPECT_EQ(probe(5), After::kGoOn);
-  EXPECT_EQ(probe(4.995), After::kGoOn);  // better by less than 0.01
-  EXPECT_EQ(probe(4.992), After::kGoOn);
-  EXPECT_EQ(probe(4.985), After::kGoOn);  // better by 0.015 than the last improvement
+  EXPECT_EQ(probe(5), After::kContinue);
+  EXPECT_EQ(probe(4.995), After::kContinue);  // better by less than 0.01
+  EXPECT_EQ(probe(4.992), After::kContinue);
+  EXPECT_EQ(probe(4.985), After::kContinue);  // better by 0.015 than the last improvement
   EXPECT_EQ(rate.rate(1), 1);
   for (int decay = 1; decay <= 2; ++decay) {
-    EXPECT_EQ(probe(5), After::kGoOn);
-    EXPECT_EQ(probe(5), After::kGoOn);
+    EXPECT_EQ(probe(5), After::kContinue);
+    EXPECT_EQ(probe(5), After::kContinue);
     EXPECT_EQ(probe(5), After::kRestart);
     EXPECT_DOUBLE_EQ(rate.rate(1), std::pow(0.7, decay));
   }
-  EXPECT_EQ(probe(5), After::kGoOn);
-  EXPECT_EQ(probe(5), After::kGoOn);
+  EXPECT_EQ(probe(5), After::kContinue);
+  EXPECT_EQ(probe(5), After::kContinue);
   EXPECT_EQ(probe(5), After::kEnd);
   // An improvement between them resets the count.
   LearningRate other(rule, 1);

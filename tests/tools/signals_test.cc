@@ -70,9 +70,10 @@ class Signals : public ProgramTest {
   }
 };
 
-TEST_F(Signals, EachLeavesACheckpointToGoOnFrom) {
+TEST_F(Signals, EachLeavesACheckpointToResume) {
   write_segmenter();
-  // Layers so wide that most instants are within the products of steps, and so many epochs that none is the last.
+  // Layers are so wide that a signal mostly arrives during the products of a step, and there are enough epochs that none is the
+  // last.
   const std::vector<std::string> train = {
       "train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "hidden=128", "--set", "embed=64",
       "--set", "train.epochs=100000"};

@@ -88,7 +88,7 @@ TEST_F(SpeedLogTest, CountsRealUnits) {
   EXPECT_NEAR(static_cast<double>(work("words").tokens), std::stod(found[1]), 10);
 }
 
-TEST_F(SpeedLogTest, GoesOnOverStartsAndIsCutBehindItsLastWholeLine) {
+TEST_F(SpeedLogTest, ContinuesOverStartsAndIsCutAfterItsLastWholeLine) {
   ASSERT_EQ(train("segment", "model", {"--set", "train.epochs=1"}).code, 0);
   const std::string speed = read("model/speed.jsonl"), log = read("model/train.log");
   write("model/speed.jsonl", speed + "{\"time\":\"20");

@@ -95,7 +95,7 @@ ExitCode run_compare(const Arguments& arguments) {
       "train each variant with each of these seeds")("out", po::value<std::string>()->value_name("DIR"),
                                                      "the folder for runs and tables")(
       "samples", po::value<std::string>()->default_value("1000")->value_name("N"),
-      "how often the bootstrap draws all examples anew")(
+      "the number of bootstrap samples of all examples")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
   line.usage = "graphrun compare JOB ... --vary NAME=A,B --out DIR [option ...]";

@@ -203,10 +203,10 @@ po::options_description score_options() {
   add("lowercase", "letters are compared in lower case");
   add("against", names("FILE"),
       "another output: is it better or worse than OUTPUT by more than chance? (paired bootstrap); may be repeated");
-  add("samples", count(1000), "how often the bootstrap draws all segments anew");
+  add("samples", count(1000), "the number of bootstrap samples of all segments");
   add("seed", po::value<std::string>()->value_name("N"), "of its draws, which are sacreBLEU's; 12345 unless given");
   add("by-length", po::value<std::string>()->value_name("FILE"), "the source: also the scores by its segments' words");
-  add("length-step", count(10), "so many lengths of the source make a group");
+  add("length-step", count(10), "how many lengths of the source make a group");
   add("links-from", count(0), "aer: the number of a sentence's first word in OUTPUT");
   add("gold-from", count(1), "aer, saer: the same in REFERENCE");
   add("json", "one JSON object instead of text");

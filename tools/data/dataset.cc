@@ -15,9 +15,9 @@ std::int64_t numbers_in_memory() {
   std::int64_t bytes = -1;
   const auto [end, error] = std::from_chars(text.begin(), text.end(), bytes);
   if (error != std::errc() || end != text.end() || bytes < 0) {
-    throw UserError(ExitCode::kUsage, "E0429 bad-options",
-                    fmt::format("GRAPHRUN_DATA_MEMORY is '{}'; expected a number of bytes", text),
-                    {"help: so much of a data set stays in memory, and what is larger lies in a file; 536870912 unless given"});
+    throw UserError(
+        ExitCode::kUsage, "E0429 bad-options", fmt::format("GRAPHRUN_DATA_MEMORY is '{}'; expected a number of bytes", text),
+        {"help: the number of bytes of a data set that stay in memory; a larger one goes to a file; default: 536870912"});
   }
   return bytes / static_cast<std::int64_t>(sizeof(std::int32_t));
 }

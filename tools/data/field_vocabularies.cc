@@ -33,8 +33,8 @@ class TrainingReader {
  public:
   // `given`: the known vocabularies. `keep`: whether examples are kept.
   TrainingReader(const DataSpec& data, const Vocabularies& given, bool keep)
-      : data_(data), given_(given), keep_(keep), anew_(any_field(cut_late) || (keep && any_field(may_refuse))) {
-    if (keep_ || anew_) set_.emplace(data_, room());
+      : data_(data), given_(given), keep_(keep), again_(any_field(cut_late) || (keep && any_field(may_refuse))) {
+    if (keep_ || again_) set_.emplace(data_, room());
   }
 
   // Throws errors in the fields whose vocabularies are built.
@@ -43,7 +43,7 @@ class TrainingReader {
     const auto fields = chosen_fields(data_, [&](const FieldSpec& field) { return keep_ || built(field); });
     told_at(data_.at.train, [&] { each_record(data_, data_.train, layout_of(data_, fields), read, [&] { ++blank_; }); });
     if (records_ == 0 && !data_.train.empty()) no_examples(data_.at.train, data_.train);
-    if (anew_) set_->close();
+    if (again_) set_->close();
   }
 
   const VocabularyCounter& counter(const FieldSpec& owner) { return counters_[owner.name]; }
@@ -78,8 +78,8 @@ class TrainingReader {
   // The examples, with the numbers of these vocabularies.
   ReadExamples examples(const Vocabularies& vocabularies) {
     return told_at(data_.at.train, [&] {
-      if (anew_) {
-        make_anew(vocabularies);
+      if (again_) {
+        read_again(vocabularies);
       } else {
         renumber(vocabularies);
       }
@@ -98,7 +98,7 @@ class TrainingReader {
 
   bool any_field(bool (*is)(const FieldSpec&)) const { return std::any_of(data_.fields.begin(), data_.fields.end(), is); }
   // If one set is built from another, the two share the memory.
-  std::int64_t room() const { return numbers_in_memory() / (keep_ && anew_ ? 2 : 1); }
+  std::int64_t room() const { return numbers_in_memory() / (keep_ && again_ ? 2 : 1); }
 
   void take(const Record& record) {
     std::vector<Nested> fields(data_.fields.size());
@@ -114,7 +114,7 @@ class TrainingReader {
     ++records_;
     if (!set_) return;
     // Reading continues after a mistake, because the rest may contain text for subwords.
-    if (anew_) {
+    if (again_) {
       set_->add(fields);
     } else if (mistake_.error || !add_example(data_, true, fields, *set_)) {
       return;
@@ -148,7 +148,7 @@ class TrainingReader {
     }
   }
 
-  void make_anew(const Vocabularies& vocabularies) {
+  void read_again(const Vocabularies& vocabularies) {
     const Dataset records = std::move(*set_);
     const RecordPlaces places = std::exchange(places_, RecordPlaces());
     set_.emplace(data_, room());
@@ -180,7 +180,7 @@ class TrainingReader {
 
   const DataSpec& data_;
   const Vocabularies& given_;
-  const bool keep_, anew_;
+  const bool keep_, again_;
   std::map<std::string, VocabularyCounter> counters_;  // by field that owns the vocabulary
   std::optional<Dataset> set_;
   RecordPlaces places_;  // locations of the examples in set_, if they are kept

@@ -84,7 +84,7 @@ std::string unified_diff(std::string_view before, std::string_view after, const 
     pass(change - std::min(change - at, kContext));
     const std::size_t begin = at, old_first = old_line, new_first = new_line;
     std::size_t end = change;
-    // A hunk goes on while no more lines are between changes than those around it.
+    // A hunk continues while there are no more lines between changes than around them.
     while (change < all.size() && change <= end + 2 * kContext) {
       end = change;
       while (end < all.size() && all[end].kind != ' ') ++end;

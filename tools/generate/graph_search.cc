@@ -57,7 +57,7 @@ Tensor int32_of(Sizes sizes, const std::vector<Number>& numbers) {
   return t;
 }
 
-// Where a word stands in the list of words, all if that is empty.
+// The position of a word in the list of words; an empty list means all words.
 std::int32_t place_in(std::span<const std::int32_t> list, std::int32_t word) {
   if (list.empty()) return word;
   const auto found = std::lower_bound(list.begin(), list.end(), word);
@@ -130,7 +130,7 @@ void GraphSearch::take(const Sentences& given) {
 void GraphSearch::forget() {
   constants_.clear(), now_.clear();
   layout_ = nullptr;
-  words_ = parents_ = goes_on_ = Tensor();
+  words_ = parents_ = continues_ = Tensor();
 }
 
 void GraphSearch::begin(const Feeds& feeds) {
@@ -197,15 +197,15 @@ std::int64_t GraphSearch::last_before_look(std::int64_t step) const {
 // later steps, hypotheses are in the first places of the sentences that have not ended.
 std::vector<bool> GraphSearch::places_needed(bool look) const {
   const std::int64_t next = done_.count(), last = last_before_look(next);
-  Tensor live, ended, goes_on;
+  Tensor live, ended, continues;
   if (look) {
-    const std::vector<Tensor> seen = Tensor::to_host({now_.at(kLive), now_.at(kEnded), goes_on_});
-    live = seen[0], ended = seen[1], goes_on = seen[2];
+    const std::vector<Tensor> seen = Tensor::to_host({now_.at(kLive), now_.at(kEnded), continues_});
+    live = seen[0], ended = seen[1], continues = seen[2];
   }
   std::vector<bool> needed(static_cast<std::size_t>(sentences() * beam()));
   for (std::int64_t s = 0; s < sentences(); ++s) {
     const auto i = static_cast<std::size_t>(s);
-    if (next >= given_.most(i) || (look && goes_on.data<std::int32_t>()[s] == 0)) continue;
+    if (next >= given_.most(i) || (look && continues.data<std::int32_t>()[s] == 0)) continue;
     std::int64_t first = 0;
     if (!look || last > next) first = last > given_.given(i) ? beam() - (look ? ended.data<std::int32_t>()[s] : 0) : 1;
     for (std::int64_t b = 0, place = s * beam(); b < beam(); ++b, ++place) {
@@ -317,7 +317,7 @@ void GraphSearch::step() {
   const std::string prefix = kNextPrefix;
   std::size_t k = 0;
   for (; names.at(k).name != kWords; ++k) now_[names[k].name.substr(prefix.size())] = made[k];
-  words_ = made[k], parents_ = made.at(k + 1), goes_on_ = made.at(k + 3);
+  words_ = made[k], parents_ = made.at(k + 1), continues_ = made.at(k + 3);
   done_.add({words_, parents_, made.at(k + 2), {made.begin() + static_cast<std::ptrdiff_t>(k) + 4, made.end()}});
   layouts_.push_back(layout_);
 }

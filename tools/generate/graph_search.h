@@ -113,7 +113,7 @@ class GraphSearch {
   KeptSteps done_;
   std::vector<std::shared_ptr<const Layout>> layouts_;  // of the steps done
   std::vector<Tensor> whole_;
-  Tensor words_, parents_, goes_on_;  // results of the last step
+  Tensor words_, parents_, continues_;  // results of the last step
 };
 
 }  // namespace graphrun

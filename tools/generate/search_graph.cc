@@ -239,8 +239,8 @@ class SearchMaker {
                  {{"worst", worst}, {"nothing", nothing_}, {"most", most}, {"at_most", at_most}, {"norm", norm}});
     live_ = equation("where(lives and not expand(decided, axis=-1), sum, nothing)",
                      {{"lives", lives_}, {"decided", decided}, {"sum", sum_}, {"nothing", nothing_}});
-    goes_on_ = equation("cast(most > nothing / 2 and not decided, type='INT32')",
-                        {{"most", most}, {"nothing", nothing_}, {"decided", decided}});
+    continues_ = equation("cast(most > nothing / 2 and not decided, type='INT32')",
+                          {{"most", most}, {"nothing", nothing_}, {"decided", decided}});
   }
 
   void give() {
@@ -249,7 +249,7 @@ class SearchMaker {
     const auto give_next = [&](const std::string& name, ValueId value) { outputs.push_back({kNextPrefix + name, value}); };
     // The step counter stops when no hypothesis is left: steps that were started in advance must not exceed the network's room
     // for steps.
-    give_next(kStepInput, equation("step + max(goes_on, axis=0)", {{"step", step_}, {"goes_on", goes_on_}}));
+    give_next(kStepInput, equation("step + max(continues, axis=0)", {{"step", step_}, {"continues", continues_}}));
     for (const GenerationGraphs::Carried& state : cut_.states) {
       give_next(state.name, graph_.output(kNextPrefix + state.name)->value);
     }
@@ -258,7 +258,7 @@ class SearchMaker {
     outputs.push_back({kWords, shaped(word_, places)});
     outputs.push_back({kParents, shaped(parent_, places)});
     outputs.push_back({kGains, shaped(gain_, places)});
-    outputs.push_back({kLives, goes_on_});
+    outputs.push_back({kLives, continues_});
     for (const std::string& name : fetches_) outputs.push_back(*graph_.output(name));
     graph_.outputs = std::move(outputs);
   }
@@ -278,7 +278,7 @@ class SearchMaker {
   ValueId nothing_ = ir::kNone, numbers_ = ir::kNone, next_step_ = ir::kNone;
   // [S, B], for each choice: its log-probability, that of its last word, that word, its parent row, and whether it continues.
   ValueId sum_ = ir::kNone, gain_ = ir::kNone, word_ = ir::kNone, parent_ = ir::kNone, lives_ = ir::kNone,
-          score_of_ended_ = ir::kNone, score_of_cut_ = ir::kNone, goes_on_ = ir::kNone;
+          score_of_ended_ = ir::kNone, score_of_cut_ = ir::kNone, continues_ = ir::kNone;
 };
 
 }  // namespace

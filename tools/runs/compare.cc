@@ -120,7 +120,7 @@ double mean_of_scores(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// The mean score over the seeds of each sample, by variant; samples draw the examples of the set anew, the same for all.
+// The mean score over the seeds of each sample, by variant; a sample draws the same examples of the set for all variants.
 std::vector<std::vector<double>> draw_samples(const std::vector<std::vector<ScoredSet>>& variants, std::int64_t samples) {
   const std::size_t examples = variants.front().front().examples.size();
   NumpyRandom random(kBootstrapSeed);

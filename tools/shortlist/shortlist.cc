@@ -7,8 +7,8 @@
 namespace graphrun {
 namespace {
 
-// The length of a list of so many words. Kernels are bound for each length that occurs, so there are eight between a power of
-// two and the next, from 128 words on; below, steps are of 16.
+// The length of the list for this many words. Kernels are bound for each length that occurs, so there are eight between a power
+// of two and the next, from 128 words on; below, steps are of 16.
 std::int64_t length_for(std::int64_t words) {
   constexpr std::int64_t kLeastStep = 16;
   const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(words, 1))));

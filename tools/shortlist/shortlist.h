@@ -12,7 +12,7 @@ namespace graphrun {
 class BatchShortlist {
  public:
   // `always`: what every row may use. `vocabulary`: how many words there are; `least`: how many a list has at least, if there
-  // are so many.
+  // are that many.
   BatchShortlist(Lexicon lexicon, std::vector<std::int32_t> always, std::int64_t vocabulary, std::int64_t least);
 
   struct Selected {

@@ -42,7 +42,7 @@ class Gzip : public Decompressor {
       default: return damaged(stream_.msg);
     }
   }
-  bool goes_on(char first) override { return first == kGzipMagic[0] && inflateReset(&stream_) == Z_OK; }
+  bool continues(char first) override { return first == kGzipMagic[0] && inflateReset(&stream_) == Z_OK; }
 
  private:
   static constexpr int kGzipFormat = 15 + 16;  // zlib's code for it
@@ -65,7 +65,7 @@ class Xz : public Decompressor {
       default: return damaged(nullptr);
     }
   }
-  bool goes_on(char) override { return false; }
+  bool continues(char) override { return false; }
 
  private:
   static constexpr std::uint64_t kMostMemory = std::uint64_t{256} << 20;  // xz -9 needs 65 MiB
@@ -87,7 +87,7 @@ class Zstd : public Decompressor {
     if (ZSTD_isError(result)) return damaged(ZSTD_getErrorName(result));
     return result == 0 ? State::kEnd : State::kMore;
   }
-  bool goes_on(char) override { return true; }
+  bool continues(char) override { return true; }
 
  private:
   ZSTD_DStream* stream_ = nullptr;

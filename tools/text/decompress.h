@@ -24,7 +24,7 @@ class Decompressor {
   virtual State step(std::string_view& from, std::span<char>& to, bool last) = 0;
   // After kEnd, if there are more bytes: whether they are another file. Other bytes are ignored, as by gzip, or refused by
   // step(), as by zstd and xz.
-  virtual bool goes_on(char first) = 0;
+  virtual bool continues(char first) = 0;
 
   const std::string& why() const { return why_; }
 

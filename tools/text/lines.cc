@@ -106,7 +106,7 @@ class DescriptorStream {
       if (!has_some()) last_ = refill(why) <= 0;
       if (!why.why.empty()) return -1;
       if (last_ && state_ == State::kEnd) return 0;
-      if (state_ == State::kEnd && !decompressor_->goes_on(bytes_[at_])) return 0;
+      if (state_ == State::kEnd && !decompressor_->continues(bytes_[at_])) return 0;
       std::string_view from = std::string_view(bytes_).substr(at_);
       std::span<char> to(text, size);
       state_ = decompressor_->step(from, to, last_);

@@ -52,11 +52,11 @@ std::string Vocabulary::text_of(std::span<const std::int32_t> numbers) const {
 std::string joined(const std::vector<std::string>& entries, const TextForm& form) {
   if (form.subwords) return form.subwords->text_of(entries);
   std::string text;
-  bool goes_on = true;  // the previous word
+  bool continues = true;  // the previous word
   for (const std::string& entry : entries) {
-    if (form.spaces && !goes_on) text += ' ';
-    goes_on = !form.joiner.empty() && entry.size() > form.joiner.size() && entry.ends_with(form.joiner);
-    text.append(entry, 0, goes_on ? entry.size() - form.joiner.size() : entry.size());
+    if (form.spaces && !continues) text += ' ';
+    continues = !form.joiner.empty() && entry.size() > form.joiner.size() && entry.ends_with(form.joiner);
+    text.append(entry, 0, continues ? entry.size() - form.joiner.size() : entry.size());
   }
   return text;
 }

@@ -50,18 +50,18 @@ void LearningRate::begin_epoch(std::int64_t epoch) {
 }
 
 LearningRate::After LearningRate::after_validation(double value, bool highest, std::int64_t update) {
-  if (rule_.kind != ScheduleRule::Kind::kNoImprovement) return After::kGoOn;
+  if (rule_.kind != ScheduleRule::Kind::kNoImprovement) return After::kContinue;
   const double margin = std::max(rule_.margin, rule_.margin_of_rate * rate(update));
   if (state_.patience.improves(value, highest, margin)) {
     state_.decays = 0;
-    return After::kGoOn;
+    return After::kContinue;
   }
-  if (state_.patience.waited < rule_.patience) return After::kGoOn;
+  if (state_.patience.waited < rule_.patience) return After::kContinue;
   state_.patience.waited = 0;
   if (rule_.decays > 0 && state_.decays == rule_.decays) return After::kEnd;
   ++state_.decays;
   state_.rate *= rule_.factor;
-  return rule_.restart ? After::kRestart : After::kGoOn;
+  return rule_.restart ? After::kRestart : After::kContinue;
 }
 
 }  // namespace graphrun

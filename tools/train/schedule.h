@@ -59,7 +59,7 @@ class LearningRate {
   // Call it once at the start of each epoch. Epochs count from 1.
   void begin_epoch(std::int64_t epoch);
 
-  enum class After : std::uint8_t { kGoOn, kRestart, kEnd };
+  enum class After : std::uint8_t { kContinue, kRestart, kEnd };
   // Call it after a validation with the value of the kept report, after update number `update`. kRestart: the rate fell, and
   // training continues from the best parameters.
   After after_validation(double value, bool highest, std::int64_t update);

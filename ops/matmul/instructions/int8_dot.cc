@@ -152,7 +152,7 @@ GRAPHRUN_AMX void rows_amx(const Int8Panel& p, std::int32_t* sums, std::int64_t 
   if (j < p.width) block_amx<above, below, 1>(p, sums, i, j);
 }
 
-// Tiles `below` have so many rows.
+// Tiles `below` have this many rows.
 TileShapes shapes_for(std::int64_t rows) {
   TileShapes shapes;
   shapes.rows[2] = shapes.rows[3] = shapes.rows[5] = static_cast<std::uint8_t>(rows);

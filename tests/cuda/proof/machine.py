@@ -68,7 +68,7 @@ class Machine:
         return self.ends - time.monotonic()
 
     def run(self, words, seconds, environment=None, stall=None, watch=None) -> Ran:
-        """Ends the program, and all that it started, after so many seconds, or when `watch` finds no "progress" in its lines
+        """Ends the program, and all that it started, after this many seconds, or when `watch` finds no "progress" in its lines
         for `stall` seconds, or says "stop"."""
         seconds, stall = self.factor * seconds, self.factor * stall if stall else None
         if self.left() < 3:

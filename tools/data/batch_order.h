@@ -36,9 +36,10 @@ struct BatchLimits {
 // of its own. `lengths`: by example; if empty, examples are not sorted, and `tokens` counts examples. With `shuffle`, examples
 // are shuffled, divided into pools of about kPoolUpdates updates and sorted by length within their pool, and the updates are
 // shuffled. The batches of an update are neighbors in their pool, as the parts of one large batch would be: their lengths are
-// similar, so processes that share them hardly wait for each other. If the number of batches is not a multiple of `together`,
-// the last update has fewer; which batches these are is random. Without `shuffle`, examples are sorted by length, longest last.
-// Ties are broken by `others` (empty, or one number per example), then by the original order. Memory: one number per example.
+// similar, so processes that share them hardly wait for each other. Only an update that the end of a pool divides continues
+// with the shortest of the next pool. If the number of batches is not a multiple of `together`, the last update has fewer;
+// which batches these are is random. Without `shuffle`, examples are sorted by length, longest last. Ties are broken by
+// `others` (empty, or one number per example), then by the original order. Memory: one number per example.
 inline constexpr std::int64_t kPoolUpdates = 100;
 BatchOrder order_batches(std::int64_t count, std::span<const std::int64_t> lengths, const BatchLimits& limits,
                          const std::optional<Shuffle>& shuffle, std::span<const std::int64_t> others = {});

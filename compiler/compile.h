@@ -46,9 +46,8 @@ struct TrainOptions {
 // Names of the inputs and outputs that training adds to those of the graph.
 inline constexpr const char* kLearningRate = "train.learning_rate";  // input, FLOAT []
 inline constexpr const char* kUpdateCount = "train.update";          // input, FLOAT []: 1 for the first update (Adam's t)
-inline constexpr const char* kContinuesSum =
-    "train.continues_sum";                                 // input, FLOAT []: 0 begins the sums of gradients, 1 adds to them
-inline constexpr const char* kSumNorm = "train.sum_norm";  // input, FLOAT [], with slices: the norm before it is divided
+inline constexpr const char* kKeepSums = "train.keep_sums";  // input, FLOAT []: 0 begins the sums of gradients, 1 adds to them
+inline constexpr const char* kSumNorm = "train.sum_norm";    // input, FLOAT [], with slices: the norm before it is divided
 inline constexpr const char* kGradientNorm = "train.gradient_norm";  // output, FLOAT []: before clipping
 // A slot's name is its parameter's with an ending: ".adam_m", or one of these.
 inline constexpr const char* kGradientSlot = ".gradient";

@@ -113,7 +113,7 @@ class Training {
 
   // Adds each gradient, and their divisor, to its slot.
   void sum_gradients(const std::vector<Trained>& trained) {
-    const ValueId keep = b_.input(kContinuesSum, {Type::kFloat, {}});
+    const ValueId keep = b_.input(kKeepSums, {Type::kFloat, {}});
     const auto add = [&](const std::string& name, ValueId x) {
       const auto [at, sum] = slot(name, graph_.type(x));
       b_.set_name("next." + name);

@@ -96,7 +96,7 @@ class TrainingStep : public ::testing::Test {
                                                {"y", Tensor::of<double>({kRows, kOut}, y)},
                                                {kLearningRate, Tensor::of<double>({}, {kRate})},
                                                {kUpdateCount, Tensor::of<double>({}, {update + 1.0})},
-                                               {kContinuesSum, Tensor::of<double>({}, {continues})}};
+                                               {kKeepSums, Tensor::of<double>({}, {continues})}};
     Feeds feeds;
     for (const FeedSpec& feed : executable.program().feeds) feeds[feed.name] = all.at(feed.name);
     return feeds;

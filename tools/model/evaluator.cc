@@ -57,7 +57,7 @@ std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, cons
   std::vector<std::string> names;
   std::vector<Diagnostic> problems;
   for (const FeedSpec& feed : program.feeds) {
-    if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kContinuesSum || told.count(feed.name) != 0)
+    if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kKeepSums || told.count(feed.name) != 0)
       continue;
     names.push_back(feed.name);
     if (plan.feed(feed.name) == nullptr) {

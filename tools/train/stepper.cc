@@ -95,7 +95,7 @@ Feeds Stepper::feeds_of(const Program& program, const Batch* batch, std::int64_t
       feeds[feed.name] = scalar(learning_rate);
     } else if (feed.name == kUpdateCount) {
       feeds[feed.name] = scalar(static_cast<double>(step + 1));
-    } else if (feed.name == kContinuesSum) {
+    } else if (feed.name == kKeepSums) {
       feeds[feed.name] = scalar(number > 0 ? 1 : 0);
     } else {
       feeds[feed.name] = batch->feeds.at(feed.name);

@@ -57,8 +57,8 @@ std::vector<std::string> need_feeds(const Program& program, FeedPlan& plan, cons
   std::vector<std::string> names;
   std::vector<Diagnostic> problems;
   for (const FeedSpec& feed : program.feeds) {
-    if (feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kKeepSums || told.count(feed.name) != 0)
-      continue;
+    const bool training_only = feed.name == kLearningRate || feed.name == kUpdateCount || feed.name == kKeepSums;
+    if (training_only || told.count(feed.name) != 0) continue;
     names.push_back(feed.name);
     if (plan.feed(feed.name) == nullptr) {
       problems.push_back(not_fed(feed.name, plan));

@@ -25,7 +25,6 @@ constexpr std::size_t kMostKeptBytes = 32u << 20;  // of one node
 constexpr std::size_t kLine = 64;                  // what the parts of the memory are aligned to
 constexpr std::int64_t kLayout = -1;               // begins the layout, as no layout of packed matrices does
 constexpr std::int64_t kBlock = 64;                // the rows of a batch that are looked up, or computed, at once
-constexpr std::int64_t kRowsOfFloats = 4;          // of a product in float32
 constexpr std::size_t kKeep = 2, kFirstMatrix = kGatherMatmulMatrix;
 constexpr const char* kWhat = "gather: index";
 
@@ -261,10 +260,8 @@ class GatherProducts::Scratch {
   float* y_ = nullptr;
 };
 
-// A row's result must not depend on what is computed with it, or it would depend on the batches before. Of narrow matrices no
-// result does. In float32, libxsmm's code adds in an order that depends on the number of rows, so all products have
-// kRowsOfFloats rows, some of which may be zeros. With pairs the same holds, but such products are slow: nothing is kept, and
-// all rows of the batch are computed together.
+// A row's result must not depend on what is computed with it, or it would depend on the batches before. With pairs it does, by
+// a rounding; such products are slow with few rows, so nothing is kept, and all rows of the batch are computed together.
 GatherProducts::GatherProducts(std::int64_t table_rows, const ProductGroup& group, PackedForm form)
     : table_rows_(table_rows),
       matrices_(static_cast<std::int64_t>(group.products.size())),
@@ -283,7 +280,7 @@ GatherProducts::GatherProducts(std::int64_t table_rows, const ProductGroup& grou
     add(product_.m);
   } else {
     for (std::int64_t rows = kBlock; rows >= 1; rows /= 4) {
-      if (form.is_narrow() ? rows <= product_.m : rows == kRowsOfFloats) add(rows);
+      if (rows <= product_.m) add(rows);
     }
   }
   matrix_bytes_ = padded_to_line(products_.back().product.bytes());

@@ -185,20 +185,31 @@ void PackedGroup::multiply(const KernelContext& c, std::int64_t begin, std::int6
   const std::atomic_ref<std::int32_t> turns = turn(c, begin);
   const bool back = turns.load(std::memory_order_relaxed) != 0;
   turns.store(back ? 0 : 1, std::memory_order_relaxed);
-  const auto run = [&](std::size_t i, std::int64_t from, std::int64_t to) {
-    packed_[i].multiply(c.inputs[group_.a(i)].as<const float>(), panels(c, i), c.outputs[group_.y(i)].as<float>(), from, to,
-                        back);
-  };
   const std::size_t count = packed_.size();
   if (!sum && form_.matrix == WeightForm::kInt8) return multiply_int8_group(c, begin, end, back);
-  if (!sum || form_.rounds_rows()) {  // each row is rounded once for all panels; the order of summation is the same either way
-    for (std::size_t i = 0; i < count; ++i) run(back && !sum ? count - 1 - i : i, begin, end);
-    return;
-  }
-  const std::int64_t in_range = (end - begin + panel() - 1) / panel();
-  for (std::int64_t s = 0; s < in_range; ++s) {
-    const std::int64_t column = begin + (back ? in_range - 1 - s : s) * panel();
-    for (std::size_t i = 0; i < count; ++i) run(i, column, std::min(column + panel(), end));
+  struct ColumnsOfProduct {
+    std::size_t product;
+    std::int64_t begin, end;
+  };
+  // Each row is rounded once for all panels. In a sum, panels of the same columns follow each other, so that sums stay cached.
+  const std::int64_t width = sum && !form_.rounds_rows() ? packed_[0].columns_at_once() : end - begin;
+  const std::int64_t ranges = (end - begin + width - 1) / width;
+  const auto parts = static_cast<std::size_t>(ranges) * count;
+  const auto part_of = [&](std::size_t i) -> ColumnsOfProduct {
+    const auto range = static_cast<std::int64_t>(i / count);
+    const std::int64_t column = begin + (back ? ranges - 1 - range : range) * width;
+    return {back && !sum ? count - 1 - i : i % count, column, std::min(column + width, end)};
+  };
+  for (std::size_t i = 0; i < parts; ++i) {
+    const ColumnsOfProduct part = part_of(i);
+    const std::size_t p = part.product;
+    const void* then = nullptr;
+    if (i + 1 < parts) {
+      const ColumnsOfProduct next = part_of(i + 1);
+      then = packed_[next.product].first_panel(panels(c, next.product), next.begin, next.end, back);
+    }
+    packed_[p].multiply(c.inputs[group_.a(p)].as<const float>(), panels(c, p), c.outputs[group_.y(p)].as<float>(), part.begin,
+                        part.end, back, then);
   }
 }
 

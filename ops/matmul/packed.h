@@ -3,17 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <variant>
 #include <vector>
 
-#include "ops/matmul/narrow.h"
+#include "ops/matmul/panels.h"
 #include "ops/matmul/product.h"
 #include "ops/matmul/quantized.h"
 #include "ops/matmul/rounded.h"
 
 namespace graphrun {
 
-// The most rows for which multiplying by an already packed matrix is faster than oneDNN.
+// The most rows for which multiplying by pairs that are already packed is faster than oneDNN.
 inline constexpr std::int64_t kFewRows = 128;
 
 // How a packed matrix is stored. The other factor is rounded too with int8 (ops/matmul/quantized.h), and with `pairs` to
@@ -27,21 +27,19 @@ struct PackedForm {
   }
   bool operator==(const PackedForm&) const = default;
 
-  bool is_narrow() const { return matrix != WeightForm::kFloat32; }
   // Whether the other factor's rows are rounded, once for all panels.
   bool rounds_rows() const { return pairs || matrix == WeightForm::kInt8; }
-  // Whether to use it outside shared loops too: where it is faster, and always for a narrow matrix, because the result for a
-  // row must not depend on the number of rows. (With pairs, it does depend on it, by a rounding of the sum: libxsmm's code for
-  // few rows adds in another order.)
-  bool serves_alone(const MatrixProduct& product) const { return product.m <= kFewRows || (is_narrow() && !pairs); }
+  // Whether to use it outside shared loops too: always, because it is faster than oneDNN, and because the result for a row then
+  // never depends on the number of rows. With pairs, it does depend on it, by a rounding of the sum: libxsmm's code for few
+  // rows adds in another order.
+  bool serves_alone(const MatrixProduct& product) const { return !pairs || product.m <= kFewRows; }
 
   WeightForm matrix;
   bool pairs = false;
 };
 
 // C [m, n] = A [m, k] · op(B) [k, n] in float32 (added to C if the product accumulates), with op(B) in panels of columns that a
-// core reads sequentially. Made when a kernel is bound: for float32 and for pairs, libxsmm then generates machine code for
-// these sizes (on x86 only); for bfloat16 and int8, see ops/matmul/narrow.h and ops/matmul/quantized.h.
+// core reads sequentially. Made when a kernel is bound.
 class PackedProduct {
  public:
   // `panel`: of products that share a packed matrix; 0: what suits this one best.
@@ -54,8 +52,15 @@ class PackedProduct {
   std::int64_t panel() const { return panel_; }
   // Packs columns [begin, end) of op(B) into their place in `packed`, which is aligned to kAlignment.
   void pack(const float* b, void* packed, std::int64_t begin, std::int64_t end) const;
-  // `back`: panels from last to first.
-  void multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end, bool back = false) const;
+
+  // Columns [begin, end) of C. `back`: panels from last to first. `then`: the panel that the caller multiplies next, which is
+  // prefetched; or null.
+  void multiply(const float* a, const void* packed, float* c, std::int64_t begin, std::int64_t end, bool back = false,
+                const void* then = nullptr) const;
+  // The panel with which `multiply` begins, to be passed as `then`.
+  const void* first_panel(const void* packed, std::int64_t begin, std::int64_t end, bool back) const;
+  // The columns that `multiply` computes at once: those of one panel or, with few rows, of several.
+  std::int64_t columns_at_once() const;
   // Identifies the layout (ColumnKernel::layout).
   std::vector<std::int64_t> layout() const {
     return {product_.n,         product_.k, product_.transpose_b ? 1 : 0, panel_, static_cast<std::int64_t>(form_.matrix),
@@ -63,22 +68,19 @@ class PackedProduct {
   }
 
   bool serves_alone() const { return form_.serves_alone(product_); }
-  const QuantizedProduct* quantized() const { return quantized_ ? &*quantized_ : nullptr; }  // null unless in int8
+  const QuantizedProduct* quantized() const { return std::get_if<QuantizedProduct>(&packed_); }  // null unless in int8
 
  private:
-  // The panel [k, width] is libxsmm's A and our A is its B, because libxsmm is column-major.
-  using Code = void (*)(const float* panel, const float* a, float* c, ...);
-  Code code_for(std::int64_t width) const;
-
-  NarrowLayout narrow() const { return {product_.n, product_.k, panel_}; }
+  using Floats = Panels<float>;
+  using Halves = Panels<BFloat16Bits>;
+  using Packed = std::variant<Floats, Halves, RoundedProduct, QuantizedProduct>;
+  static Packed packed_as(PackedForm form, const MatrixProduct& product, std::int64_t panel);
 
   MatrixProduct product_;
   PackedForm form_;
   std::int64_t panel_;
+  Packed packed_;
   bool available_ = false;
-  Code whole_ = nullptr, last_ = nullptr;      // for a panel; for the matrix's last columns, fewer
-  std::optional<RoundedProduct> rounded_;      // with pairs
-  std::optional<QuantizedProduct> quantized_;  // in int8
 };
 
 // Whether both factors of a product with one matrix are rounded, as the request has it: that depends on the matrix's columns,

@@ -105,27 +105,30 @@ TEST(InstructionSets, AgreeWithinRounding) {
   }
 }
 
-// Panels of all widths, and numbers of rows that are not a multiple of any kernel's.
-TEST(InstructionSets, AgreeOnNarrowMatrices) {
+// Panels of all widths, and numbers of rows for which one or several are multiplied at once.
+TEST(InstructionSets, AgreeOnPackedMatrices) {
   const std::int64_t supported = hwy::SupportedTargets();
-  for (const WeightForm form : {WeightForm::kBFloat16, WeightForm::kInt8}) {
-    for (const std::int64_t columns : {5, 16, 50, 500}) {
-      const MatrixProduct p{15, columns, 33};
-      const Tensor a = operand_of(DType::kFloat32, {p.m, p.k}, 1), b = operand_of(DType::kFloat32, {p.k, p.n}, 2);
-      for (float& x : b.span<float>()) x -= 4;
-      const PackedProduct packed(p, form);
-      Tensor panels(DType::kBool, {static_cast<std::int64_t>(packed.bytes())}), expected(DType::kFloat32, {p.m, p.n});
-      packed.pack(b.data<float>(), panels.raw(), 0, p.n);
-      packed.multiply(a.data<float>(), panels.raw(), expected.data<float>(), 0, p.n);
-      for (std::int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SCALAR}) {
-        if (target != HWY_SCALAR && (supported & target) == 0) continue;
-        const OnlyTarget only(target);
-        Tensor y(DType::kFloat32, {p.m, p.n});
-        packed.multiply(a.data<float>(), panels.raw(), y.data<float>(), 0, p.n);
-        for (std::int64_t i = 0; i < y.count(); ++i) {
-          ASSERT_NEAR(y.at(i), expected.at(i), 1e-5 * (1 + std::fabs(expected.at(i))))
-              << columns << " columns on " << hwy::TargetName(target);
-        }
+  std::vector<std::pair<WeightForm, MatrixProduct>> cases;
+  for (const WeightForm form : {WeightForm::kFloat32, WeightForm::kBFloat16, WeightForm::kInt8}) {
+    for (const std::int64_t rows : {1, 2, 4, 15}) {
+      for (const std::int64_t columns : {5, 16, 50, 200, 500}) cases.push_back({form, {rows, columns, 33}});
+    }
+  }
+  for (const auto& [form, p] : cases) {
+    const Tensor a = operand_of(DType::kFloat32, {p.m, p.k}, 1), b = operand_of(DType::kFloat32, {p.k, p.n}, 2);
+    for (float& x : b.span<float>()) x -= 4;
+    const PackedProduct packed(p, form);
+    Tensor panels(DType::kBool, {static_cast<std::int64_t>(packed.bytes())}), expected(DType::kFloat32, {p.m, p.n});
+    packed.pack(b.data<float>(), panels.raw(), 0, p.n);
+    packed.multiply(a.data<float>(), panels.raw(), expected.data<float>(), 0, p.n);
+    for (std::int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SCALAR}) {
+      if (target != HWY_SCALAR && (supported & target) == 0) continue;
+      const OnlyTarget only(target);
+      Tensor y(DType::kFloat32, {p.m, p.n});
+      packed.multiply(a.data<float>(), panels.raw(), y.data<float>(), 0, p.n);
+      for (std::int64_t i = 0; i < y.count(); ++i) {
+        ASSERT_NEAR(y.at(i), expected.at(i), 1e-5 * (1 + std::fabs(expected.at(i))))
+            << p.m << " rows, " << p.n << " columns on " << hwy::TargetName(target);
       }
     }
   }

@@ -29,7 +29,7 @@ double shortest_of_ten(Fn&& fn) {
   return best;
 }
 
-// oneDNN for the whole product, or packed panels for few rows (packing is not measured).
+// The whole product, or packed panels for few rows (packing is not measured).
 class HostProduct : public ProductAlone {
  public:
   HostProduct(const MatrixProduct& p, std::int64_t times)
@@ -40,7 +40,7 @@ class HostProduct : public ProductAlone {
         a_(random_tensor({p.m * p.k}, 1)),
         b_(random_tensor({p.n * p.k}, 1)),
         c_(random_tensor({p.m * p.n}, 1)),
-        panels_(random_tensor({p.n * p.k}, 1)) {
+        panels_(random_tensor({static_cast<std::int64_t>(packed_.bytes() / sizeof(float))}, 1)) {
     if (times == 1 || !packed_.available() || p.transpose_a) return;
     packed_.pack(b_.data<float>(), panels_.data<float>(), 0, p.n);
     const double whole = shortest_of_ten([&] { run_whole(); }), panels = shortest_of_ten([&] { run_panels(); });

@@ -6,6 +6,7 @@
 #include <bit>
 #include <string>
 
+#include "ops/matmul/blocked.h"
 #include "runtime/base/processor.h"
 #include "runtime/base/status.h"
 #include "runtime/threads/threads.h"
@@ -13,9 +14,14 @@
 namespace graphrun {
 namespace {
 
-// Where oneDNN is slower than the plain kernel (products too small for its setup cost, and outer products with few terms), or
-// may not generate code.
-bool use_plain_kernel(const MatrixProduct& p) { return p.operations() <= 16384 || p.k <= 32 || !may_write_code(); }
+enum class ProductCode : std::uint8_t { kPlain, kBlocked, kLibrary };
+
+// oneDNN is slower than the plain kernel where its setup costs more than the product, and for outer products with few terms.
+ProductCode code_for(const MatrixProduct& p) {
+  if (p.operations() <= 16384 || p.k <= 32) return ProductCode::kPlain;
+  if (blocks_pay(p)) return ProductCode::kBlocked;
+  return may_write_code() ? ProductCode::kLibrary : ProductCode::kPlain;
+}
 
 std::int64_t blocks_for(double operations) {
   if (operations < 2e6) return 1;
@@ -37,6 +43,13 @@ std::int64_t rows_at_least(const MatrixProduct& product) {
 }  // namespace
 
 ProductGrid::ProductGrid(const MatrixProduct& product, std::int64_t together) {
+  if (code_for(product) == ProductCode::kBlocked) {
+    // As many blocks for each thread, of as many rows as possible, since each block of rows packs the right factor.
+    const std::int64_t wanted = together % threads() == 0 ? 1 : threads();
+    columns = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(product.n / kFewestOfBlock, 1));
+    rows = std::clamp<std::int64_t>(wanted / columns, 1, std::max<std::int64_t>(product.m / kFewestOfBlock, 1));
+    return;
+  }
   const double all = product.operations() * static_cast<double>(together);
   const auto wanted = static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>((blocks_for(all) + together - 1) / std::max<std::int64_t>(together, 1))));
@@ -69,7 +82,9 @@ ProductBlock ProductGrid::block(const MatrixProduct& product, std::int64_t index
 }
 
 void multiply(const MatrixProduct& p, const ProductBlock& at, const float* a, const float* b, float* c) {
-  if (use_plain_kernel(p)) return multiply_plainly(p, at, a, b, c);
+  const ProductCode code = code_for(p);
+  if (code == ProductCode::kPlain) return multiply_plainly(p, at, a, b, c);
+  if (code == ProductCode::kBlocked) return multiply_blocked(p, at, a, b, c);
   // oneDNN divides a product among OpenMP's threads itself, for some shapes along k too, which would make sums depend on the
   // number of threads. So each block is computed by one thread.
   const SingleThread alone;

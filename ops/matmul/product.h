@@ -27,8 +27,9 @@ struct ProductBlock {
   std::int64_t row = 0, rows = 0, column = 0, columns = 0;
 };
 
-// How a product is divided: a grid of blocks of the result. The grid depends on the sizes alone, so an element's value does not
-// depend on the number of threads.
+// How a product is divided: a grid of blocks of the result. An element's value does not depend on the number of threads: where
+// oneDNN computes the blocks, the grid depends on the sizes alone; elsewhere (ops/matmul/blocked.h), the value does not depend
+// on the grid.
 struct ProductGrid {
   std::int64_t rows = 1, columns = 1;
 
@@ -48,7 +49,8 @@ void run_blocks(std::int64_t count, double operations_each, Fn&& fn) {
   });
 }
 
-// Computes one block on the calling thread. float: with oneDNN, or with the plain kernel if the product is tiny.
+// Computes one block on the calling thread. float: in panels (ops/matmul/blocked.h) where that pays, otherwise with oneDNN, or
+// with the plain kernel if the product is tiny.
 void multiply(const MatrixProduct& product, const ProductBlock& block, const float* a, const float* b, float* c);
 void multiply(const MatrixProduct& product, const ProductBlock& block, const double* a, const double* b, double* c);
 

@@ -96,6 +96,14 @@ TEST(Matmul, AgreesWithThreeLoopsForAllShapesAndTransposes) {
   }
 }
 
+// More rows, columns and terms than are multiplied at once.
+TEST(Matmul, AgreesWithThreeLoopsForLargeFactors) {
+  expect_product({{100, 1030}, {1030, 700}, {100, 700}, false, false}, DType::kFloat32);
+  expect_product({{200, 1030}, {100, 1030}, {200, 100}, false, true}, DType::kFloat32);
+  expect_product({{1030, 390}, {1030, 397}, {390, 397}, true, false}, DType::kFloat32);
+  expect_product({{70, 390}, {390, 70}, {390, 390}, true, true}, DType::kFloat32);
+}
+
 TEST(Matmul, BroadcastsOverBatches) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     expect_product({{6, 5, 3, 4}, {4, 7}, {6, 5, 3, 7}}, dtype);  // one matrix for the whole batch
@@ -136,7 +144,8 @@ TEST(Matmul, BitsDoNotDependOnThreads) {
   const int before = threads();
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     for (const Case& c : {Case{{70, 300}, {300, 130}, {70, 130}}, Case{{4000, 30}, {4000, 40}, {30, 40}, true, false},
-                          Case{{40, 9, 50}, {40, 50, 20}, {40, 9, 20}}, Case{{33, 64}, {500, 64}, {33, 500}, false, true}}) {
+                          Case{{40, 9, 50}, {40, 50, 20}, {40, 9, 20}}, Case{{33, 64}, {500, 64}, {33, 500}, false, true},
+                          Case{{300, 70}, {70, 500}, {300, 500}}, Case{{200, 400}, {200, 500}, {400, 500}, true, false}}) {
       const KernelCall call{"matmul", {sample(dtype, c.a, 1), sample(dtype, c.b, 2)}, flags(c), {}, {}};
       set_threads(1);
       const Tensor one = run_kernel(call, dtype, c.y);

@@ -6,7 +6,7 @@
 
 namespace graphrun {
 
-// Whether the product is computed faster so than by oneDNN.
+// Whether this is faster than oneDNN.
 bool blocks_pay(const MatrixProduct& product);
 // Blocks of fewer rows or columns than this are not worth the copies of factors.
 inline constexpr std::int64_t kFewestOfBlock = 96;

@@ -13,8 +13,8 @@
 
 namespace graphrun {
 
-// The most rows for which multiplying by pairs that are already packed is faster than oneDNN.
-inline constexpr std::int64_t kFewRows = 128;
+// The most rows for which packed matrices of pairs, or of few columns, are faster than oneDNN.
+inline constexpr std::int64_t kFewRows = 128, kManyColumns = 256;
 
 // How a packed matrix is stored. The other factor is rounded too with int8 (ops/matmul/quantized.h), and with `pairs` to
 // bfloat16 (ops/matmul/rounded.h).
@@ -29,10 +29,13 @@ struct PackedForm {
 
   // Whether the other factor's rows are rounded, once for all panels.
   bool rounds_rows() const { return pairs || matrix == WeightForm::kInt8; }
-  // Whether to use it outside shared loops too: always, because it is faster than oneDNN, and because the result for a row then
-  // never depends on the number of rows. With pairs, it does depend on it, by a rounding of the sum: libxsmm's code for few
-  // rows adds in another order.
-  bool serves_alone(const MatrixProduct& product) const { return !pairs || product.m <= kFewRows; }
+  // Whether to use it outside shared loops too: in int8 and bfloat16 always, because the result for a row must not depend on
+  // the number of rows. (With pairs, it does depend on it, by a rounding of the sum: libxsmm's code for few rows adds in
+  // another order.) Columns are the unit of work for threads, so many rows of few columns are left to other code.
+  bool serves_alone(const MatrixProduct& product) const {
+    if (product.m <= kFewRows) return true;
+    return !pairs && (matrix != WeightForm::kFloat32 || product.n >= kManyColumns);
+  }
 
   WeightForm matrix;
   bool pairs = false;

@@ -12,7 +12,7 @@
 
 namespace graphrun {
 
-// What a range of panels is multiplied with, and where its sums go. The panels of op(B) [k, n] follow each other, [k, width]
+// What a range of panels is multiplied by, and where its sums go. The panels of op(B) [k, n] follow each other, [k, width]
 // each; `width` is `panel`, and of the last one a multiple of kColumnStep, with zeros beyond the last column.
 template <class T>
 struct PanelRange {
@@ -28,8 +28,8 @@ struct PanelRange {
 template <class T>
 void multiply_panels(const PanelRange<T>& range);
 
-// Packs `columns` columns of op(B), from `column` on, and terms [term, term + terms) into panels. Rounds to nearest, ties to
-// even.
+// Packs `columns` columns of op(B), from `column` on, and terms [term, term + terms) into panels. bfloat16 is rounded to
+// nearest, ties to even.
 template <class T>
 void pack_panels(const MatrixProduct& product, const float* b, std::int64_t column, std::int64_t columns, std::int64_t term,
                  std::int64_t terms, std::int64_t panel, T* packed);

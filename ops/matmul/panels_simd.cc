@@ -25,7 +25,7 @@ constexpr std::int64_t kMostSums = kManyRegisters ? 24 : 12;  // registers that 
 constexpr std::int64_t kMostVectors = kMostSums / kMostRows;  // vectors of a panel that are multiplied at once
 constexpr std::int64_t kTermsAtOnce = 8;                      // between two points where the next panel is prefetched
 constexpr std::int64_t kLine = 64;                            // bytes of a cache line
-// How far ahead panels are prefetched that are multiplied at once, in bytes: by itself, the processor prefetches only within a
+// How far ahead to prefetch panels that are multiplied together, in bytes: by itself, the processor prefetches only within a
 // page of 4096.
 constexpr std::int64_t kPanelsAhead = 4096;
 
@@ -178,11 +178,10 @@ void multiply_width(const PanelTask<T>& task) {
 template <class T>
 void multiply(const PanelTask<T>& task);
 
-// A panel with padding: the sums are computed for all columns, a strip of rows after the other, and those that there are are
-// copied.
+// A panel with padding: computes all columns, one strip of rows at a time, and copies the real ones.
 template <class T>
 void multiply_padded(const PanelTask<T>& task) {
-  HWY_ALIGN float sums[kMostRows * kMostPanel];
+  HWY_ALIGN float sums[kMostRows * kMostPanel] = {};
   PanelTask<T> strip = task;
   strip.sums = sums, strip.sums_row = strip.last_columns = task.width;
   const auto copy = [&](float* to, std::int64_t to_row, const float* from, std::int64_t from_row) {

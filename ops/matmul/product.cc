@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <string>
 
 #include "ops/matmul/blocked.h"
@@ -44,8 +45,8 @@ std::int64_t rows_at_least(const MatrixProduct& product) {
 
 ProductGrid::ProductGrid(const MatrixProduct& product, std::int64_t together) {
   if (code_for(product) == ProductCode::kBlocked) {
-    // As many blocks for each thread, of as many rows as possible, since each block of rows packs the right factor.
-    const std::int64_t wanted = together % threads() == 0 ? 1 : threads();
+    // The same number of blocks for each thread, as tall as possible, since each block of rows packs the right factor.
+    const std::int64_t all = threads(), wanted = all / std::gcd(all, together);
     columns = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(product.n / kFewestOfBlock, 1));
     rows = std::clamp<std::int64_t>(wanted / columns, 1, std::max<std::int64_t>(product.m / kFewestOfBlock, 1));
     return;

@@ -28,8 +28,8 @@ struct ProductBlock {
 };
 
 // How a product is divided: a grid of blocks of the result. An element's value does not depend on the number of threads: where
-// oneDNN computes the blocks, the grid depends on the sizes alone; elsewhere (ops/matmul/blocked.h), the value does not depend
-// on the grid.
+// oneDNN computes the blocks, the grid depends on the sizes alone; elsewhere (ops/matmul/blocked.h, plain.cc), the value does
+// not depend on the grid.
 struct ProductGrid {
   std::int64_t rows = 1, columns = 1;
 

@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
+#include <vector>
 
+#include "ops/matmul/blocked.h"
 #include "ops/matmul/packed.h"
 #include "ops/tiles/table.h"
 #include "ops/tiles/tiles.h"
@@ -105,31 +108,72 @@ TEST(InstructionSets, AgreeWithinRounding) {
   }
 }
 
+// Runs `work` with every instruction set.
+template <class Work>
+void for_targets(const Work& work) {
+  const std::int64_t supported = hwy::SupportedTargets();
+  for (const std::int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SCALAR}) {
+    if (target != HWY_SCALAR && (supported & target) == 0) continue;
+    const OnlyTarget only(target);
+    SCOPED_TRACE(hwy::TargetName(target));
+    work();
+  }
+}
+
+std::vector<float> packed_result(const MatrixProduct& p, WeightForm form) {
+  const Tensor a = operand_of(DType::kFloat32, {p.m, p.k}, 1), b = operand_of(DType::kFloat32, {p.k, p.n}, 2);
+  for (float& x : b.span<float>()) x -= 4;
+  const PackedProduct packed(p, form);
+  Tensor panels(DType::kBool, {static_cast<std::int64_t>(packed.bytes())});
+  packed.pack(b.data<float>(), panels.raw(), 0, p.n);
+  std::vector<float> c(static_cast<std::size_t>(p.m * p.n), 3);
+  packed.multiply(a.data<float>(), panels.raw(), c.data(), 0, p.n);
+  return c;
+}
+
 // Panels of all widths, and numbers of rows for which one or several are multiplied at once.
 TEST(InstructionSets, AgreeOnPackedMatrices) {
-  const std::int64_t supported = hwy::SupportedTargets();
-  std::vector<std::pair<WeightForm, MatrixProduct>> cases;
   for (const WeightForm form : {WeightForm::kFloat32, WeightForm::kBFloat16, WeightForm::kInt8}) {
     for (const std::int64_t rows : {1, 2, 4, 15}) {
-      for (const std::int64_t columns : {5, 16, 50, 200, 500}) cases.push_back({form, {rows, columns, 33}});
+      for (const std::int64_t columns : {5, 16, 50, 200, 500}) {
+        for (const bool transposed : {false, true}) {
+          for (const bool adds : {false, true}) {
+            const MatrixProduct p{rows, columns, 33, false, transposed, adds};
+            const std::vector<float> expected = packed_result(p, form);
+            for_targets([&] {
+              const std::vector<float> found = packed_result(p, form);
+              for (std::size_t i = 0; i < found.size(); ++i) {
+                ASSERT_NEAR(found[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << rows << " rows, " << columns;
+              }
+            });
+          }
+        }
+      }
     }
   }
-  for (const auto& [form, p] : cases) {
-    const Tensor a = operand_of(DType::kFloat32, {p.m, p.k}, 1), b = operand_of(DType::kFloat32, {p.k, p.n}, 2);
-    for (float& x : b.span<float>()) x -= 4;
-    const PackedProduct packed(p, form);
-    Tensor panels(DType::kBool, {static_cast<std::int64_t>(packed.bytes())}), expected(DType::kFloat32, {p.m, p.n});
-    packed.pack(b.data<float>(), panels.raw(), 0, p.n);
-    packed.multiply(a.data<float>(), panels.raw(), expected.data<float>(), 0, p.n);
-    for (std::int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SCALAR}) {
-      if (target != HWY_SCALAR && (supported & target) == 0) continue;
-      const OnlyTarget only(target);
-      Tensor y(DType::kFloat32, {p.m, p.n});
-      packed.multiply(a.data<float>(), panels.raw(), y.data<float>(), 0, p.n);
-      for (std::int64_t i = 0; i < y.count(); ++i) {
-        ASSERT_NEAR(y.at(i), expected.at(i), 1e-5 * (1 + std::fabs(expected.at(i))))
-            << p.m << " rows, " << p.n << " columns on " << hwy::TargetName(target);
-      }
+}
+
+// The bits are the same wherever the result is cut into blocks.
+TEST(InstructionSets, AgreeOnBlocks) {
+  for (const auto& [transpose_a, transpose_b] : {std::pair{false, false}, {false, true}, {true, false}, {true, true}}) {
+    for (const bool adds : {false, true}) {
+      const MatrixProduct p{203, 150, 1037, transpose_a, transpose_b, adds};
+      const Tensor a = operand_of(DType::kFloat32, {p.m, p.k}, 1), b = operand_of(DType::kFloat32, {p.k, p.n}, 2);
+      for (float& x : b.span<float>()) x -= 4;
+      const std::vector<float> start(static_cast<std::size_t>(p.m * p.n), 3);
+      std::vector<float> expected = start;
+      multiply_plainly(p, {0, p.m, 0, p.n}, a.data<float>(), b.data<float>(), expected.data());
+      for_targets([&] {
+        std::vector<float> whole = start, parts = start;
+        multiply_blocked(p, {0, p.m, 0, p.n}, a.data<float>(), b.data<float>(), whole.data());
+        for (const auto& [row, rows] : {std::pair<std::int64_t, std::int64_t>{0, 37}, {37, 166}}) {
+          for (const auto& [column, columns] : {std::pair<std::int64_t, std::int64_t>{0, 61}, {61, 89}}) {
+            multiply_blocked(p, {row, rows, column, columns}, a.data<float>(), b.data<float>(), parts.data());
+          }
+        }
+        ASSERT_EQ(std::memcmp(parts.data(), whole.data(), whole.size() * sizeof(float)), 0);
+        for (std::size_t i = 0; i < whole.size(); ++i) ASSERT_NEAR(whole[i], expected[i], 1e-2);
+      });
     }
   }
 }

@@ -93,7 +93,7 @@ class PackedWeightsTest : public ::testing::Test {
 };
 
 TEST_F(PackedWeightsTest, AreUsedAgain) {
-  if (executable_.packed_bytes() == 0) GTEST_SKIP() << "this machine packs nothing";
+  ASSERT_GT(executable_.packed_bytes(), 0u);
   EXPECT_TRUE(same_bits(run(executable_), first_));
   // Written without the runtime's knowledge: so nothing was read again.
   for (const char* name : {"U", "P"}) variables_->at(name).data<float>()[0] += 1;
@@ -190,7 +190,7 @@ TEST(PackedWeights, IsOnceForAllThatWantItAlike) {
   std::size_t alone = 0, both = 0, all = 0, transposed = 0;
   const std::vector<Tensor> a = run({"a"}, alone), ab = run({"a", "b"}, both), aby = run({"a", "b", "y"}, all);
   const std::vector<Tensor> abyz = run({"a", "b", "y", "z"}, transposed);
-  if (alone == 0) GTEST_SKIP() << "this machine packs nothing";
+  ASSERT_GT(alone, 0u);
   EXPECT_EQ(both, alone);
   EXPECT_EQ(all, alone);
   EXPECT_EQ(transposed, 2 * alone);

@@ -35,7 +35,7 @@ struct Copies {
 
 bool blocks_pay(const MatrixProduct& p) {
   if (!panels_beat_library() || p.m < kFewestOfBlock || p.n < kMostPanel) return false;
-  // Both factors are copied then: each element once for all columns or rows of a block.
+  // A transposed left factor is copied too. That pays if each copied element meets many columns or rows.
   return !p.transpose_a || std::min(p.m, p.n) >= 4 * kFewestOfBlock;
 }
 

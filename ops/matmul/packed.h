@@ -13,8 +13,9 @@
 
 namespace graphrun {
 
-// The most rows for which packed matrices of pairs, or of few columns, are faster than oneDNN.
-inline constexpr std::int64_t kFewRows = 128, kManyColumns = 256;
+// The most rows for which multiplying by packed pairs is faster than oneDNN, or one thread is enough for a few columns.
+inline constexpr std::int64_t kFewRows = 128;
+inline constexpr std::int64_t kManyColumns = 256;  // enough for threads to share
 
 // How a packed matrix is stored. The other factor is rounded too with int8 (ops/matmul/quantized.h), and with `pairs` to
 // bfloat16 (ops/matmul/rounded.h).

@@ -15,25 +15,37 @@ namespace {
 
 constexpr std::size_t kTurnBytes = 64;  // a cache line for each column step, so that no two threads share one
 
-template <class T>
-void run_group(const ProductGroup& group, const ProductGrid& grid, const KernelContext& c) {
-  const MatrixProduct& first = group.products[0];
-  if (first.m == 0 || first.n == 0) return;
-  const auto count = static_cast<std::int64_t>(group.products.size());
-  const auto run = [&](std::int64_t i, const ProductBlock& block) {
-    const auto g = static_cast<std::size_t>(i);
-    multiply(group.products[g], block, c.inputs[group.a(g)].as<const T>(), c.inputs[group.b(g)].as<const T>(),
-             c.outputs[group.y(g)].as<T>());
-  };
-  const bool sum = group.kind == ProductGroup::Kind::kSum;
-  const std::int64_t blocks = grid.blocks(), all = sum ? blocks : blocks * count;
-  run_blocks(all, group.operations() / static_cast<double>(all), [&](std::int64_t i) {
-    const ProductBlock block = grid.block(first, i % blocks);
-    if (block.rows == 0 || block.columns == 0) return;
-    if (!sum) return run(i / blocks, block);
-    for (std::int64_t g = 0; g < count; ++g) run(g, block);
-  });
-}
+// The blocks of a group's results.
+struct GroupBlocks {
+  explicit GroupBlocks(const ProductGroup& of)
+      : group(of),
+        sums(of.kind == ProductGroup::Kind::kSum),
+        grid(of.products[0], sums ? 1 : static_cast<std::int64_t>(of.products.size())),
+        count(sums ? grid.blocks() : grid.blocks() * static_cast<std::int64_t>(of.products.size())),
+        runner(of.products[0], count) {}
+
+  template <class T>
+  void run(const KernelContext& c) const {
+    const MatrixProduct& first = group.products[0];
+    if (first.m == 0 || first.n == 0) return;
+    const auto compute = [&](std::size_t g, const ProductBlock& block, void* scratch) {
+      multiply(group.products[g], block, c.inputs[group.a(g)].as<const T>(), c.inputs[group.b(g)].as<const T>(),
+               c.outputs[group.y(g)].as<T>(), scratch);
+    };
+    runner.run(c.workspace, group.operations() / static_cast<double>(count), [&](std::int64_t i, void* scratch) {
+      const ProductBlock block = grid.block(first, i % grid.blocks());
+      if (block.rows == 0 || block.columns == 0) return;
+      if (!sums) return compute(static_cast<std::size_t>(i / grid.blocks()), block, scratch);
+      for (std::size_t g = 0; g < group.products.size(); ++g) compute(g, block, scratch);
+    });
+  }
+
+  const ProductGroup group;
+  const bool sums;
+  const ProductGrid grid;
+  const std::int64_t count;
+  const BlockRunner runner;
+};
 
 template <class T>
 void run_columns_plainly(const ProductGroup& group, const KernelContext& c, std::int64_t begin, std::int64_t end) {
@@ -105,11 +117,10 @@ Kernel group_kernel(const KernelRequest& request, ProductGroup of) {
   if (rounded != nullptr && rounded->available()) {
     kernel = {[rounded](const KernelContext& c) { rounded->run(c); }, rounded->workspace()};
   } else {
-    const ProductGrid grid(p, group->kind == ProductGroup::Kind::kSum ? 1 : static_cast<std::int64_t>(group->products.size()));
-    kernel = {[group, grid, dtype](const KernelContext& c) {
-                dtype == DType::kFloat32 ? run_group<float>(*group, grid, c) : run_group<double>(*group, grid, c);
-              },
-              0};
+    const auto blocks = std::make_shared<const GroupBlocks>(*group);
+    kernel = {
+        [blocks, dtype](const KernelContext& c) { dtype == DType::kFloat32 ? blocks->run<float>(c) : blocks->run<double>(c); },
+        blocks->runner.workspace()};
   }
   const PackedForm form = packed_form(request, *group);
   if (p.transpose_a) {

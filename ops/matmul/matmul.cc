@@ -20,37 +20,39 @@ using ir::ValueId;
 
 // Products of one size over a batch. A factor that the whole batch shares has the same offset in each.
 struct BatchedProduct {
-  MatrixProduct product;
-  ProductGrid grid;
-  std::vector<ProductOffsets> batch;
+  BatchedProduct(const MatrixProduct& p, std::vector<ProductOffsets> offsets)
+      : product(p),
+        grid(p, static_cast<std::int64_t>(offsets.size())),
+        batch(std::move(offsets)),
+        runner(p, grid.blocks() * static_cast<std::int64_t>(batch.size())) {}
 
   template <class T>
-  void run(const T* a, const T* b, T* c) const {
+  void run(const KernelContext& context) const {
     if (product.m == 0 || product.n == 0) return;
-    const std::int64_t blocks = grid.blocks(), count = static_cast<std::int64_t>(batch.size()) * blocks;
-    run_blocks(count, product.operations() / static_cast<double>(blocks), [&](std::int64_t i) {
+    const T *const a = context.inputs[0].as<const T>(), *const b = context.inputs[1].as<const T>();
+    T* const c = context.outputs[0].as<T>();
+    const std::int64_t blocks = grid.blocks();
+    runner.run(context.workspace, product.operations() / static_cast<double>(blocks), [&](std::int64_t i, void* scratch) {
       const std::int64_t which = i / blocks;
       const ProductOffsets& at = batch[static_cast<std::size_t>(which)];
       const ProductBlock block = grid.block(product, i % blocks);
       if (block.rows == 0 || block.columns == 0) return;
-      multiply(product, block, a + at.a, b + at.b, c + which * product.m * product.n);
+      multiply(product, block, a + at.a, b + at.b, c + which * product.m * product.n, scratch);
     });
   }
+
+  MatrixProduct product;
+  ProductGrid grid;
+  std::vector<ProductOffsets> batch;
+  BlockRunner runner;
 };
 
-Kernel kernel_of(DType dtype, MatrixProduct product, std::vector<ProductOffsets> batch) {
-  const auto plan = std::make_shared<const BatchedProduct>(BatchedProduct{product, ProductGrid(product), std::move(batch)});
-  if (dtype == DType::kFloat32) {
-    return {[plan](const KernelContext& c) {
-              plan->run(c.inputs[0].as<const float>(), c.inputs[1].as<const float>(), c.outputs[0].as<float>());
-            },
-            0};
-  }
-  GRAPHRUN_CHECK(dtype == DType::kFloat64, "matmul has no kernel for " + std::string(name_of(dtype)));
-  return {[plan](const KernelContext& c) {
-            plan->run(c.inputs[0].as<const double>(), c.inputs[1].as<const double>(), c.outputs[0].as<double>());
-          },
-          0};
+Kernel kernel_of(DType dtype, const MatrixProduct& product, std::vector<ProductOffsets> batch) {
+  GRAPHRUN_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64,
+                 "matmul has no kernel for " + std::string(name_of(dtype)));
+  const auto plan = std::make_shared<const BatchedProduct>(product, std::move(batch));
+  return {[plan, dtype](const KernelContext& c) { dtype == DType::kFloat32 ? plan->run<float>(c) : plan->run<double>(c); },
+          plan->runner.workspace()};
 }
 
 Kernel bind_matmul(const KernelRequest& given) {

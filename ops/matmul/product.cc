@@ -82,10 +82,15 @@ ProductBlock ProductGrid::block(const MatrixProduct& product, std::int64_t index
   return block;
 }
 
-void multiply(const MatrixProduct& p, const ProductBlock& at, const float* a, const float* b, float* c) {
+BlockRunner::BlockRunner(const MatrixProduct& product, std::int64_t count)
+    : count_(count), lanes_(count), scratch_(code_for(product) == ProductCode::kBlocked ? block_scratch(product) : 0) {
+  if (scratch_ > 0) lanes_ = std::min<std::int64_t>(threads(), count);
+}
+
+void multiply(const MatrixProduct& p, const ProductBlock& at, const float* a, const float* b, float* c, void* scratch) {
   const ProductCode code = code_for(p);
   if (code == ProductCode::kPlain) return multiply_plainly(p, at, a, b, c);
-  if (code == ProductCode::kBlocked) return multiply_blocked(p, at, a, b, c);
+  if (code == ProductCode::kBlocked) return multiply_blocked(p, at, a, b, c, scratch);
   // oneDNN divides a product among OpenMP's threads itself, for some shapes along k too, which would make sums depend on the
   // number of threads. So each block is computed by one thread.
   const SingleThread alone;
@@ -100,7 +105,7 @@ void multiply(const MatrixProduct& p, const ProductBlock& at, const float* a, co
   GRAPHRUN_CHECK(status == dnnl_success, "dnnl_sgemm: status " + std::to_string(status));
 }
 
-void multiply(const MatrixProduct& p, const ProductBlock& at, const double* a, const double* b, double* c) {
+void multiply(const MatrixProduct& p, const ProductBlock& at, const double* a, const double* b, double* c, void*) {
   multiply_plainly(p, at, a, b, c);
 }
 

@@ -39,6 +39,22 @@ struct ProductGrid {
   ProductBlock block(const MatrixProduct& product, std::int64_t index) const;
 };
 
+// Runs the blocks of products on several threads, each with its own scratch space. Made when a kernel is bound.
+class BlockRunner {
+ public:
+  // `count` blocks of products like this one.
+  BlockRunner(const MatrixProduct& product, std::int64_t count);
+  std::size_t workspace() const { return static_cast<std::size_t>(lanes_) * scratch_; }
+
+  // Calls fn(i, scratch) for blocks 0 to count - 1 of about `operations` operations each; see run_blocks.
+  template <class Fn>
+  void run(void* workspace, double operations_each, Fn&& fn) const;
+
+ private:
+  std::int64_t count_, lanes_;  // a lane is a run of blocks, each run by one thread
+  std::size_t scratch_;         // of a lane, in bytes
+};
+
 // Calls fn(i) for blocks 0 to count - 1 of about `operations` operations each, concurrently as far as threads pay off.
 template <class Fn>
 void run_blocks(std::int64_t count, double operations_each, Fn&& fn) {
@@ -49,10 +65,20 @@ void run_blocks(std::int64_t count, double operations_each, Fn&& fn) {
   });
 }
 
+template <class Fn>
+void BlockRunner::run(void* workspace, double operations_each, Fn&& fn) const {
+  run_blocks(lanes_, operations_each * static_cast<double>(count_) / static_cast<double>(std::max<std::int64_t>(lanes_, 1)),
+             [&](std::int64_t lane) {
+               void* const scratch = static_cast<char*>(workspace) + static_cast<std::size_t>(lane) * scratch_;
+               for (std::int64_t i = count_ * lane / lanes_; i < count_ * (lane + 1) / lanes_; ++i) fn(i, scratch);
+             });
+}
+
 // Computes one block on the calling thread. float: in panels (ops/matmul/blocked.h) where that pays, otherwise with oneDNN, or
-// with the plain kernel if the product is tiny.
-void multiply(const MatrixProduct& product, const ProductBlock& block, const float* a, const float* b, float* c);
-void multiply(const MatrixProduct& product, const ProductBlock& block, const double* a, const double* b, double* c);
+// with the plain kernel if the product is tiny. `scratch`: a BlockRunner's.
+void multiply(const MatrixProduct& product, const ProductBlock& block, const float* a, const float* b, float* c, void* scratch);
+void multiply(const MatrixProduct& product, const ProductBlock& block, const double* a, const double* b, double* c,
+              void* scratch);
 
 // The plain kernel: cache-blocked, for float and double, with every instruction set (ops/matmul/plain.cc).
 void multiply_plainly(const MatrixProduct& product, const ProductBlock& block, const float* a, const float* b, float* c);

@@ -9,7 +9,7 @@ namespace graphrun {
 namespace {
 
 // Rows are rounded in blocks that fit into these bytes, of at most this many rows, so that their sums stay in the cache.
-constexpr std::int64_t kRowBytes = 1 << 16, kMostRows = 64;
+constexpr std::int64_t kRowBytes = 1 << 18, kMostRows = 128;
 static_assert(kRowBytes >= kMostInt8Terms, "a row has room");
 
 }  // namespace

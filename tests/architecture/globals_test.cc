@@ -24,7 +24,6 @@ const std::map<std::string, std::string> kAllowed = {
     {"compiler/frontend/source.cc", "the unsaved texts of an editor, and which files are read for it"},
     {"compiler/plugin/graphviz.cc", "Graphviz's own globals, and a lock for them"},
     {"ops/library/device_library.cu", "the registry of CUDA's kernels"},
-    {"ops/matmul/blocked.cc", "a thread's memory for copies of factors"},
     {"ops/tiles/machine_code.cc", "machine code that was written, for the whole program"},
     {"runtime/base/file.cc", "a counter that makes temporary names distinct"},
     {"runtime/base/shape.cc", "the table of symbols"},

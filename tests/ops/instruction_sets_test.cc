@@ -163,12 +163,13 @@ TEST(InstructionSets, AgreeOnBlocks) {
       const std::vector<float> start(static_cast<std::size_t>(p.m * p.n), 3);
       std::vector<float> expected = start;
       multiply_plainly(p, {0, p.m, 0, p.n}, a.data<float>(), b.data<float>(), expected.data());
+      Tensor scratch(DType::kBool, {static_cast<std::int64_t>(block_scratch(p))});
       for_targets([&] {
         std::vector<float> whole = start, parts = start;
-        multiply_blocked(p, {0, p.m, 0, p.n}, a.data<float>(), b.data<float>(), whole.data());
+        multiply_blocked(p, {0, p.m, 0, p.n}, a.data<float>(), b.data<float>(), whole.data(), scratch.raw());
         for (const auto& [row, rows] : {std::pair<std::int64_t, std::int64_t>{0, 37}, {37, 166}}) {
           for (const auto& [column, columns] : {std::pair<std::int64_t, std::int64_t>{0, 61}, {61, 89}}) {
-            multiply_blocked(p, {row, rows, column, columns}, a.data<float>(), b.data<float>(), parts.data());
+            multiply_blocked(p, {row, rows, column, columns}, a.data<float>(), b.data<float>(), parts.data(), scratch.raw());
           }
         }
         ASSERT_EQ(std::memcmp(parts.data(), whole.data(), whole.size() * sizeof(float)), 0);

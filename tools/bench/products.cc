@@ -35,8 +35,10 @@ class HostProduct : public ProductAlone {
   HostProduct(const MatrixProduct& p, std::int64_t times)
       : p_(p),
         grid_(p),
+        blocks_(p, grid_.blocks()),
         times_(times),
         packed_(p),
+        scratch_(DType::kBool, {static_cast<std::int64_t>(blocks_.workspace())}),
         a_(random_tensor({p.m * p.k}, 1)),
         b_(random_tensor({p.n * p.k}, 1)),
         c_(random_tensor({p.m * p.n}, 1)),
@@ -53,10 +55,8 @@ class HostProduct : public ProductAlone {
 
  private:
   void run_whole() const {
-    parallel_ranges(grid_.blocks(), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (; begin < end; ++begin) {
-        multiply(p_, grid_.block(p_, begin), a_.data<float>(), b_.data<float>(), c_.data<float>());
-      }
+    blocks_.run(scratch_.raw(), p_.operations() / static_cast<double>(grid_.blocks()), [&](std::int64_t i, void* scratch) {
+      multiply(p_, grid_.block(p_, i), a_.data<float>(), b_.data<float>(), c_.data<float>(), scratch);
     });
   }
   void run_panels() const {
@@ -71,8 +71,10 @@ class HostProduct : public ProductAlone {
 
   MatrixProduct p_;
   ProductGrid grid_;
+  BlockRunner blocks_;
   std::int64_t times_;
   PackedProduct packed_;
+  mutable Tensor scratch_;
   Tensor a_, b_;
   mutable Tensor c_;
   Tensor panels_;

@@ -10,6 +10,7 @@
 #include "tools/data/field_vocabularies.h"
 #include "tools/data/preview.h"
 #include "tools/job/job.h"
+#include "tools/train/training_data.h"
 
 namespace graphrun {
 namespace {
@@ -75,10 +76,7 @@ ExitCode run_data(const Arguments& arguments) {
   reading.at = split == "train" ? job.data.at.train : split == "valid" ? job.data.at.valid : job.data.at.test;
   const Dataset set =
       training ? std::move(*training).take(job.data, *job.plan) : read_dataset(job.data, vocabularies, files, reading);
-  BatchOptions batches;
-  batches.shuffle = reading.training && job.data.format != Format::kStream;
-  batches.seed = job.message.train().seed();
-  batches.together = std::max(1, job.message.train().accumulate());
+  const BatchOptions batches = reading.training ? training_batches(job) : BatchOptions();
   BatchSource source(job.data, *job.plan, set, batches);
   source.begin(at);
   const std::optional<Batch> batch = source.next();

@@ -134,7 +134,7 @@ ExitCode repeat_run(const RepeatRequest& request, const RepeatVisits& visits) {
   require_sums_in_order(layout, recipe, checkpoint ? checkpoint->second : 0, request.step);
   Stepper& stepper = prepared.stepper;
   const BeginNotes notes = checkpoint ? BeginNotes() : begin_parameters(recipe, prepared.network, stepper, warnings);
-  TrainingData data(prepared.network, recipe, stepper.feeds(), read_sets(prepared.network, std::nullopt));
+  TrainingData data(prepared.network, stepper.feeds(), read_sets(prepared.network, std::nullopt));
   std::optional<Watcher> watcher;
   std::vector<Diagnostic> unused;
   if (!recipe.watch.match.empty()) watcher.emplace(stepper, recipe.watch.match, prepared.target(), unused);

@@ -142,7 +142,7 @@ ExitCode run_trial(const TrainRequest& request, std::int64_t updates, StopSignal
   if (!warnings.empty()) display.warn(warnings);
   warnings.clear();
 
-  TrainingData data(prepared.network, prepared.recipe, stepper.feeds(), read_sets(prepared.network, std::move(training)));
+  TrainingData data(prepared.network, stepper.feeds(), read_sets(prepared.network, std::move(training)));
   if (const auto warning = data.too_many_validations(prepared.recipe.validate)) display.warn({*warning});
   data.reserve_memory(stepper, prepared.evaluator);
   describe(display, prepared, data);

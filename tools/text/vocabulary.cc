@@ -49,15 +49,17 @@ std::string Vocabulary::text_of(std::span<const std::int32_t> numbers) const {
   return joined(entries, form_);
 }
 
+std::string TextForm::part(const std::string& entry, bool& continues) const {
+  std::string part = spaces && !continues ? " " : "";
+  continues = !joiner.empty() && entry.size() > joiner.size() && entry.ends_with(joiner);
+  return part.append(entry, 0, continues ? entry.size() - joiner.size() : entry.size());
+}
+
 std::string joined(const std::vector<std::string>& entries, const TextForm& form) {
   if (form.subwords) return form.subwords->text_of(entries);
   std::string text;
-  bool continues = true;  // the previous word
-  for (const std::string& entry : entries) {
-    if (form.spaces && !continues) text += ' ';
-    continues = !form.joiner.empty() && entry.size() > form.joiner.size() && entry.ends_with(form.joiner);
-    text.append(entry, 0, continues ? entry.size() - form.joiner.size() : entry.size());
-  }
+  bool continues = true;
+  for (const std::string& entry : entries) text += form.part(entry, continues);
   return text;
 }
 

@@ -28,6 +28,10 @@ struct TextForm {
   bool spaces = true;
   std::string joiner;                        // an entry that ends with it continues in the next one; may be empty
   std::shared_ptr<const Subwords> subwords;  // null if the entries are not pieces
+
+  // An entry's part of the text, if the entries are not pieces: without the joiner, and after a space if a word begins.
+  // `continues`: whether the entry before continues in this one, at first true; becomes whether this one continues in the next.
+  std::string part(const std::string& entry, bool& continues) const;
 };
 
 // The text that these entries are of.

@@ -25,17 +25,14 @@ std::string with_spaces(const std::string& piece) {
 // The entries as parts of one text, with spaces between words.
 std::vector<std::string> parts_of(const std::vector<std::string>& entries, const TextForm& form, EntriesAre from) {
   std::vector<std::string> parts;
-  bool continues = true;  // the previous word
+  bool continues = true;
   for (const std::string& entry : entries) {
     if (form.subwords) {
       const bool alone = from == EntriesAre::kMade && !form.subwords->is_piece(entry);
       parts.push_back(alone ? " " + entry + " " : with_spaces(entry));
       continue;
     }
-    std::string part = form.spaces && !continues ? " " : "";
-    continues = !form.joiner.empty() && entry.size() > form.joiner.size() && entry.ends_with(form.joiner);
-    part.append(entry, 0, continues ? entry.size() - form.joiner.size() : entry.size());
-    parts.push_back(std::move(part));
+    parts.push_back(form.part(entry, continues));
   }
   return parts;
 }

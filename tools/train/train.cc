@@ -225,7 +225,7 @@ ExitCode run(const TrainRequest& request, StopSignals& signals, ProgressDisplay&
   if (!warnings.empty()) display.warn(warnings);
   warnings.clear();
 
-  TrainingData data(network, recipe, stepper.feeds(), read_sets(network, std::move(training)));
+  TrainingData data(network, stepper.feeds(), read_sets(network, std::move(training)));
   std::string digests;
   if (together != nullptr || !checkpoint) digests = data_digests(network.job);
   if (together != nullptr) {

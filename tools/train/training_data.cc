@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace graphrun {
 namespace {
 
@@ -24,11 +26,7 @@ std::optional<Dataset> reported_set(const Network& network, const std::vector<st
   return read_dataset(network.job.data, network.vocabularies, files, options);
 }
 
-BatchOptions batch_options(const DataSpec& data, const Recipe& recipe, const std::vector<std::string>& feeds) {
-  BatchOptions options;
-  options.shuffle = data.format != Format::kStream;
-  options.seed = recipe.seed;
-  options.together = recipe.accumulate;
+BatchOptions with_feeds(BatchOptions options, const std::vector<std::string>& feeds) {
   options.feeds = feeds;
   return options;
 }
@@ -42,6 +40,14 @@ std::string set_text(const char* name, const Dataset& set, const DataSpec& data)
 
 }  // namespace
 
+BatchOptions training_batches(const LoadedJob& job) {
+  BatchOptions options;
+  options.shuffle = job.data.format != Format::kStream;
+  options.seed = job.message.train().seed();
+  options.together = std::max(1, job.message.train().accumulate());
+  return options;
+}
+
 RunSets read_sets(const Network& network, std::optional<ReadExamples> training) {
   const DataSpec& data = network.job.data;
   Dataset train = training_set(network, std::move(training));
@@ -49,10 +55,10 @@ RunSets read_sets(const Network& network, std::optional<ReadExamples> training) 
   return {std::move(train), std::move(valid), reported_set(network, data.test, data.at.test)};
 }
 
-TrainingData::TrainingData(const Network& network, const Recipe& recipe, const std::vector<std::string>& feeds, RunSets sets)
+TrainingData::TrainingData(const Network& network, const std::vector<std::string>& feeds, RunSets sets)
     : data_(network.job.data),
       sets_(std::move(sets)),
-      batches_(data_, *network.job.plan, sets_.train, batch_options(data_, recipe, feeds)) {}
+      batches_(data_, *network.job.plan, sets_.train, with_feeds(training_batches(network.job), feeds)) {}
 
 std::string TrainingData::summary() const {
   std::string text = set_text("train", sets_.train, data_) + fmt::format(", {} batches", batches_.batches());

@@ -14,6 +14,10 @@
 
 namespace graphrun {
 
+// How training divides its data into batches: in another order in every epoch unless the data is a stream, and batches of an
+// update of similar lengths if there is a bucket_by. All feeds of the job.
+BatchOptions training_batches(const LoadedJob& job);
+
 struct RunSets {
   Dataset train;
   std::optional<Dataset> valid, test;
@@ -25,7 +29,7 @@ RunSets read_sets(const Network& network, std::optional<ReadExamples> training);
 class TrainingData {
  public:
   // `network` must outlive it. `feeds`: the feeds of a step. Throws what making batches throws.
-  TrainingData(const Network& network, const Recipe& recipe, const std::vector<std::string>& feeds, RunSets sets);
+  TrainingData(const Network& network, const std::vector<std::string>& feeds, RunSets sets);
 
   const Dataset& train() const { return sets_.train; }
   const Dataset* valid() const { return sets_.valid ? &*sets_.valid : nullptr; }  // null if there is none

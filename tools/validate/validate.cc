@@ -190,7 +190,7 @@ std::string validate_network(LoadedJob job, Findings& findings, std::vector<Diag
     beginnings = stepper.beginnings();
     rates = stepper.rates();
     beginnings.insert(beginnings.end(), notes.log.begin(), notes.log.end());
-    const TrainingData data(network, recipe, stepper.feeds(), read_sets(network, std::move(training)));
+    const TrainingData data(network, stepper.feeds(), read_sets(network, std::move(training)));
     read.push_back(data.summary());
     if (const auto warning = data.too_many_validations(recipe.validate)) warnings.push_back(*warning);
   }

@@ -29,22 +29,19 @@ void multiply_blocked(const MatrixProduct& p, const ProductBlock& at, const floa
   const std::int64_t groups = (at.columns + kGroup - 1) / kGroup, term_runs = (p.k + kTerms - 1) / kTerms;
   const std::int64_t row_runs = (at.rows + kRows - 1) / kRows;
   // Groups begin at panels, runs of terms at multiples of 8.
-  const auto first = [](std::int64_t i, std::int64_t parts, std::int64_t all, std::int64_t step) {
-    return std::min(all, (all + step - 1) / step * i / parts * step);
-  };
   PanelRange<float> range;
   range.packed = panels, range.panel = kMostPanel, range.c_row = p.n;
   for (std::int64_t g = 0; g < groups; ++g) {
-    const std::int64_t column = first(g, groups, at.columns, kMostPanel);
-    range.columns = first(g + 1, groups, at.columns, kMostPanel) - column;
+    const std::int64_t column = part_begin(at.columns, groups, kMostPanel, g);
+    range.columns = part_begin(at.columns, groups, kMostPanel, g + 1) - column;
     for (std::int64_t t = 0; t < term_runs; ++t) {
-      const std::int64_t term = first(t, term_runs, p.k, 8);
-      range.terms = first(t + 1, term_runs, p.k, 8) - term;
+      const std::int64_t term = part_begin(p.k, term_runs, 8, t);
+      range.terms = part_begin(p.k, term_runs, 8, t + 1) - term;
       range.adds = p.accumulate || t > 0;
       pack_panels(p, b, at.column + column, range.columns, term, range.terms, kMostPanel, panels);
       for (std::int64_t r = 0; r < row_runs; ++r) {
-        const std::int64_t row = at.row + first(r, row_runs, at.rows, 8);
-        range.rows = at.row + first(r + 1, row_runs, at.rows, 8) - row;
+        const std::int64_t row = at.row + part_begin(at.rows, row_runs, 8, r);
+        range.rows = at.row + part_begin(at.rows, row_runs, 8, r + 1) - row;
         range.a = p.transpose_a ? copied_rows : a + row * p.k + term;
         range.a_row = p.transpose_a ? range.terms : p.k;
         if (p.transpose_a) {

@@ -69,16 +69,12 @@ ProductGrid::ProductGrid(const MatrixProduct& product, std::int64_t together) {
 
 ProductBlock ProductGrid::block(const MatrixProduct& product, std::int64_t index) const {
   // Cut at multiples of 8 rows and 48 columns, the steps of the micro-kernels; 16 columns if the result is narrow.
-  const auto cut = [](std::int64_t size, std::int64_t parts, std::int64_t step, std::int64_t i) {
-    const std::int64_t steps = (size + step - 1) / step;
-    return std::min(size, steps * i / parts * step);
-  };
   const std::int64_t r = index / columns, c = index % columns, step = product.n / columns >= 144 ? 48 : 16;
   ProductBlock block;
-  block.row = cut(product.m, rows, 8, r);
-  block.rows = cut(product.m, rows, 8, r + 1) - block.row;
-  block.column = cut(product.n, columns, step, c);
-  block.columns = cut(product.n, columns, step, c + 1) - block.column;
+  block.row = part_begin(product.m, rows, 8, r);
+  block.rows = part_begin(product.m, rows, 8, r + 1) - block.row;
+  block.column = part_begin(product.n, columns, step, c);
+  block.columns = part_begin(product.n, columns, step, c + 1) - block.column;
   return block;
 }
 

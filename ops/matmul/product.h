@@ -27,6 +27,12 @@ struct ProductBlock {
   std::int64_t row = 0, rows = 0, column = 0, columns = 0;
 };
 
+// Where part i of `parts` nearly equal parts of `size` begins: a multiple of `step`, or `size`.
+inline std::int64_t part_begin(std::int64_t size, std::int64_t parts, std::int64_t step, std::int64_t i) {
+  const std::int64_t steps = (size + step - 1) / step;
+  return std::min(size, steps * i / parts * step);
+}
+
 // How a product is divided: a grid of blocks of the result. An element's value does not depend on the number of threads: where
 // oneDNN computes the blocks, the grid depends on the sizes alone; elsewhere (ops/matmul/blocked.h, plain.cc), the value does
 // not depend on the grid.

@@ -1,6 +1,7 @@
 #include "ops/matmul/quantized_simd.h"
 
-#include <cmath>
+#include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "ops/matmul/instructions/int8_dot.h"
@@ -19,39 +20,53 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using QuantizedFloats = hn::ScalableTag<float>;
 
-float quantize(const float* x, std::int64_t k, std::int64_t terms, std::uint8_t* to) {
-  constexpr float kSteps = 127, kLeast = 1e-30F;
+// Without their signs, floats are in the order of their bits as integers; those that are not finite come after the others.
+constexpr std::int32_t kWithoutSign = 0x7fffffff, kInfinityBits = 0x7f800000;
+// Floats of this size have steps of 1: adding it rounds to the nearest whole number, which the lowest bits then hold. That is
+// why products and sums in this file must not be contracted (-ffp-contract=off).
+constexpr float kOfWholeNumbers = 1.5F * (1 << 23);
+
+// The largest element's bits without its sign.
+std::int32_t largest_bits(const float* x, std::int64_t k) {
+  constexpr std::int64_t kSideBySide = 4;  // comparisons that do not wait for each other
   const QuantizedFloats d;
   const hn::Rebind<std::int32_t, QuantizedFloats> whole;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto bits = [&](std::int64_t i)
+                        HWY_ATTR { return hn::And(hn::BitCast(whole, hn::LoadU(d, x + i)), hn::Set(whole, kWithoutSign)); };
+  auto a = hn::Zero(whole), b = a, c = a, e = a;
+  std::int64_t i = 0;
+  for (; i + kSideBySide * lanes <= k; i += kSideBySide * lanes) {
+    a = hn::Max(a, bits(i)), b = hn::Max(b, bits(i + lanes));
+    c = hn::Max(c, bits(i + 2 * lanes)), e = hn::Max(e, bits(i + 3 * lanes));
+  }
+  for (; i + lanes <= k; i += lanes) a = hn::Max(a, bits(i));
+  std::int32_t most = hn::GetLane(hn::MaxOfLanes(whole, hn::Max(hn::Max(a, b), hn::Max(c, e))));
+  for (; i < k; ++i) most = std::max(most, std::bit_cast<std::int32_t>(x[i]) & kWithoutSign);
+  return most;
+}
+
+float quantize(const float* x, std::int64_t k, std::int64_t terms, std::uint8_t* to) {
+  constexpr float kSteps = 127, kLeast = 1e-30F;
+  const std::int32_t bits = largest_bits(x, k);
+  const auto most = std::bit_cast<float>(bits);
+  if (bits >= kInfinityBits || most < kLeast) {
+    std::fill_n(to, terms, static_cast<std::uint8_t>(kInt8Zero));
+    return bits >= kInfinityBits ? std::numeric_limits<float>::quiet_NaN() : 0;
+  }
+  const QuantizedFloats d;
+  const hn::Rebind<std::uint32_t, QuantizedFloats> whole;
   const hn::Rebind<std::uint8_t, QuantizedFloats> bytes;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  auto largest = hn::Zero(d), poison = hn::Zero(d);  // poison: NaN if an element is not finite, otherwise 0
+  const float steps = kSteps / most, zero = kOfWholeNumbers + kInt8Zero;
   std::int64_t i = 0;
   for (; i + lanes <= k; i += lanes) {
-    const auto v = hn::LoadU(d, x + i);
-    largest = hn::Max(largest, hn::Abs(v));
-    poison = hn::Add(poison, hn::Mul(v, hn::Zero(d)));
+    __builtin_prefetch(x + k + i, 0, 3);  // the next row, which another core may have written
+    const auto rounded = hn::Add(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, steps)), hn::Set(d, zero));
+    hn::StoreU(hn::TruncateTo(bytes, hn::BitCast(whole, rounded)), bytes, to + i);
   }
-  float most = hn::GetLane(hn::MaxOfLanes(d, largest)), bad = hn::GetLane(hn::SumOfLanes(d, poison));
-  for (; i < k; ++i) {
-    const float size = std::fabs(x[i]);
-    if (size > most) most = size;
-    bad += x[i] * 0;
-  }
-  const bool is_finite = bad == 0, is_zero = is_finite && most < kLeast;
-  if (!is_finite || is_zero) {
-    for (i = 0; i < terms; ++i) to[i] = kInt8Zero;
-    return is_zero ? 0 : std::numeric_limits<float>::quiet_NaN();
-  }
-  const float steps = kSteps / most;
-  const auto scale = hn::Set(d, steps);
-  const auto zero = hn::Set(whole, kInt8Zero);
-  for (i = 0; i + lanes <= k; i += lanes) {
-    const auto steps_of = hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), scale));
-    hn::StoreU(hn::DemoteTo(bytes, hn::Add(steps_of, zero)), bytes, to + i);
-  }
-  for (; i < k; ++i) to[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(std::nearbyint(x[i] * steps)) + kInt8Zero);
-  for (; i < terms; ++i) to[i] = kInt8Zero;
+  for (; i < k; ++i) to[i] = static_cast<std::uint8_t>(std::bit_cast<std::uint32_t>(x[i] * steps + zero));
+  std::fill_n(to + k, terms - k, static_cast<std::uint8_t>(kInt8Zero));
   return most / kSteps;
 }
 

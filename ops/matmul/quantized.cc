@@ -11,6 +11,17 @@ namespace {
 // Rows are rounded in blocks that fit into these bytes, of at most this many rows, so that their sums stay in the cache.
 constexpr std::int64_t kRowBytes = 1 << 18, kMostRows = 128;
 static_assert(kRowBytes >= kMostInt8Terms, "a row has room");
+constexpr std::int64_t kFloatsOfLine = 16;  // in a cache line
+
+// Asks for a cache line that is going to be written. GCC uses this instruction only if told that the processor has it; x86-64
+// processors without it do nothing.
+void prefetch_to_write(const float* line) {
+#ifdef __x86_64__
+  asm volatile("prefetchw %0" : : "m"(*line));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
 
 }  // namespace
 
@@ -80,11 +91,16 @@ void QuantizedProduct::multiply_rows(const Right& right, const QuantizedRows& ro
     panel.rows = rows.elements, panel.count = rows.count, panel.quads = quads(), panel.width = width_at(column);
     panel.columns = reinterpret_cast<const std::int8_t*>(static_cast<const char*>(right.packed) + offset(column));
     panel.offsets = static_cast<const std::int32_t*>(right.packed) + padded() + column;
+    float* const c = right.c + rows.first * product_.n + column;
+    // Other cores may have read the last results from these lines, so writing to them takes long.
+    for (std::int64_t r = 0; r < rows.count; ++r) {
+      for (std::int64_t j = 0; j < columns_at(column); j += kFloatsOfLine) prefetch_to_write(c + r * product_.n + j);
+    }
     multiply_int8(panel, sums);
     ScaledSums scaled;
     scaled.sums = sums, scaled.row_scales = rows.scales;
     scaled.column_scales = static_cast<const float*>(right.packed) + column;
-    scaled.c = right.c + rows.first * product_.n + column, scaled.c_row = product_.n;
+    scaled.c = c, scaled.c_row = product_.n;
     scaled.rows = rows.count, scaled.columns = columns_at(column), scaled.width = panel.width;
     scaled.accumulate = product_.accumulate;
     scale_sums(scaled);

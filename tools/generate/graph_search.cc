@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tools/generate/row_layout.h"
 #include "tools/generate/search_graph.h"
 #include "tools/generate/settings.h"
 
@@ -224,19 +225,14 @@ bool GraphSearch::Layout::covers(const std::vector<bool>& needed) const {
 
 void GraphSearch::lay_out(std::vector<bool> needed) {
   auto layout = std::make_shared<Layout>();
-  std::vector<std::int64_t> row_of(needed.size()), sentence_of_row;
+  std::vector<std::int64_t> sentence_of_row;
   for (std::size_t place = 0; place < needed.size(); ++place) {
-    if (!needed[place]) continue;
-    row_of[place] = static_cast<std::int64_t>(layout->places.size());
-    layout->places.push_back(static_cast<std::int64_t>(place));
+    if (needed[place]) layout->places.push_back(static_cast<std::int64_t>(place));
   }
   layout->in_order = layout->places.size() == needed.size();
   layout->places.resize(rows_for(layout->places.size(), needed.size()), layout->places.front());
   layout->has_row = std::move(needed);
-  // What the last layout needed is let go of first, so that its memory is taken again.
-  now_.erase(kPlaceOf), now_.erase(kRowOf);
-  now_[kPlaceOf] = step_.feed_on_device(kPlaceOf, int32_of({static_cast<std::int64_t>(layout->places.size())}, layout->places));
-  now_[kRowOf] = step_.feed_on_device(kRowOf, int32_of({sentences(), beam()}, row_of));
+  feed(*layout);
   for (std::int64_t place : layout->places) sentence_of_row.push_back(place / beam() / samples_);
   if (sentence_of_row != sentence_of_row_) {
     sentence_of_row_ = std::move(sentence_of_row);
@@ -246,6 +242,29 @@ void GraphSearch::lay_out(std::vector<bool> needed) {
     for (std::size_t k = 0; k < picked.size(); ++k) now_[cut_.constants[k].name] = picked[k];
   }
   layout_ = std::move(layout);
+}
+
+// Keeps the rows and their sentences, but lets hypotheses stay in the rows of their parents, so that fewer states are copied.
+void GraphSearch::keep_rows() {
+  std::vector<std::int64_t> places = rows_beside_parents(layout_->places, parents_.span<std::int32_t>(), beam());
+  if (places == layout_->places) return;
+  auto layout = std::make_shared<Layout>(*layout_);
+  layout->places = std::move(places);
+  layout->in_order = is_range(layout->places, sentences() * beam());
+  feed(*layout);
+  layout_ = std::move(layout);
+}
+
+void GraphSearch::feed(const Layout& layout) {
+  const auto rows = static_cast<std::int64_t>(layout.places.size());
+  std::vector<std::int64_t> row_of(layout.has_row.size());
+  for (std::int64_t row = rows - 1; row >= 0; --row) {
+    row_of[static_cast<std::size_t>(layout.places[static_cast<std::size_t>(row)])] = row;
+  }
+  // What the last layout needed is let go of first, so that its memory is taken again.
+  now_.erase(kPlaceOf), now_.erase(kRowOf);
+  now_[kPlaceOf] = step_.feed_on_device(kPlaceOf, int32_of({rows}, layout.places));
+  now_[kRowOf] = step_.feed_on_device(kRowOf, int32_of({sentences(), beam()}, row_of));
 }
 
 // Prepares the feeds of the next step; false if there is no next step.
@@ -262,7 +281,11 @@ bool GraphSearch::continue_rows() {
     const std::size_t rows = rows_for(count, needed.size()), had = layout_ ? layout_->places.size() : 0;
     const bool shrinks = on_host() ? rows < had : 4 * rows <= 3 * had;
     moved = shrinks || layout_ == nullptr || !layout_->covers(needed);
-    if (moved) lay_out(std::move(needed));
+    if (moved) {
+      lay_out(std::move(needed));
+    } else if (on_host() && look && beam() > 1) {
+      keep_rows();
+    }
   }
   next == 0 ? begin_rows() : follow_parents(moved);
   make_room_in_histories();

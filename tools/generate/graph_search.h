@@ -84,6 +84,8 @@ class GraphSearch {
   void begin_search(std::span<const std::int32_t> list);
   std::vector<bool> places_needed(bool look) const;
   void lay_out(std::vector<bool> needed);
+  void keep_rows();
+  void feed(const Layout& layout);
   bool continue_rows();
   void begin_rows();
   void make_room_in_histories();

@@ -17,12 +17,12 @@ constexpr std::size_t kTurnBytes = 64;  // a cache line for each column step, so
 
 // The blocks of a group's results.
 struct GroupBlocks {
-  explicit GroupBlocks(const ProductGroup& of)
+  GroupBlocks(const ProductGroup& of, DType dtype)
       : group(of),
         sums(of.kind == ProductGroup::Kind::kSum),
         grid(of.products[0], sums ? 1 : static_cast<std::int64_t>(of.products.size())),
         count(sums ? grid.blocks() : grid.blocks() * static_cast<std::int64_t>(of.products.size())),
-        runner(of.products[0], count) {}
+        runner(count, scratch_of_block(of.products[0], dtype)) {}
 
   template <class T>
   void run(const KernelContext& c) const {
@@ -117,7 +117,7 @@ Kernel group_kernel(const KernelRequest& request, ProductGroup of) {
   if (rounded != nullptr && rounded->available()) {
     kernel = {[rounded](const KernelContext& c) { rounded->run(c); }, rounded->workspace()};
   } else {
-    const auto blocks = std::make_shared<const GroupBlocks>(*group);
+    const auto blocks = std::make_shared<const GroupBlocks>(*group, dtype);
     kernel = {
         [blocks, dtype](const KernelContext& c) { dtype == DType::kFloat32 ? blocks->run<float>(c) : blocks->run<double>(c); },
         blocks->runner.workspace()};

@@ -20,11 +20,11 @@ using ir::ValueId;
 
 // Products of one size over a batch. A factor that the whole batch shares has the same offset in each.
 struct BatchedProduct {
-  BatchedProduct(const MatrixProduct& p, std::vector<ProductOffsets> offsets)
+  BatchedProduct(const MatrixProduct& p, std::vector<ProductOffsets> offsets, DType dtype)
       : product(p),
         grid(p, static_cast<std::int64_t>(offsets.size())),
         batch(std::move(offsets)),
-        runner(p, grid.blocks() * static_cast<std::int64_t>(batch.size())) {}
+        runner(grid.blocks() * static_cast<std::int64_t>(batch.size()), scratch_of_block(p, dtype)) {}
 
   template <class T>
   void run(const KernelContext& context) const {
@@ -50,7 +50,7 @@ struct BatchedProduct {
 Kernel kernel_of(DType dtype, const MatrixProduct& product, std::vector<ProductOffsets> batch) {
   GRAPHRUN_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64,
                  "matmul has no kernel for " + std::string(name_of(dtype)));
-  const auto plan = std::make_shared<const BatchedProduct>(product, std::move(batch));
+  const auto plan = std::make_shared<const BatchedProduct>(product, std::move(batch), dtype);
   return {[plan, dtype](const KernelContext& c) { dtype == DType::kFloat32 ? plan->run<float>(c) : plan->run<double>(c); },
           plan->runner.workspace()};
 }

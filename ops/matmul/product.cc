@@ -78,9 +78,11 @@ ProductBlock ProductGrid::block(const MatrixProduct& product, std::int64_t index
   return block;
 }
 
-BlockRunner::BlockRunner(const MatrixProduct& product, std::int64_t count)
-    : count_(count), lanes_(count), scratch_(code_for(product) == ProductCode::kBlocked ? block_scratch(product) : 0) {
-  if (scratch_ > 0) lanes_ = std::min<std::int64_t>(threads(), count);
+BlockRunner::BlockRunner(std::int64_t count, std::size_t scratch)
+    : count_(count), lanes_(scratch > 0 ? std::min<std::int64_t>(threads(), count) : count), scratch_(scratch) {}
+
+std::size_t scratch_of_block(const MatrixProduct& product, DType dtype) {
+  return dtype == DType::kFloat32 && code_for(product) == ProductCode::kBlocked ? block_scratch(product) : 0;
 }
 
 void multiply(const MatrixProduct& p, const ProductBlock& at, const float* a, const float* b, float* c, void* scratch) {

@@ -27,12 +27,6 @@ struct ProductBlock {
   std::int64_t row = 0, rows = 0, column = 0, columns = 0;
 };
 
-// Where part i of `parts` nearly equal parts of `size` begins: a multiple of `step`, or `size`.
-inline std::int64_t part_begin(std::int64_t size, std::int64_t parts, std::int64_t step, std::int64_t i) {
-  const std::int64_t steps = (size + step - 1) / step;
-  return std::min(size, steps * i / parts * step);
-}
-
 // How a product is divided: a grid of blocks of the result. An element's value does not depend on the number of threads: where
 // oneDNN computes the blocks, the grid depends on the sizes alone; elsewhere (ops/matmul/blocked.h, plain.cc), the value does
 // not depend on the grid.
@@ -45,23 +39,23 @@ struct ProductGrid {
   ProductBlock block(const MatrixProduct& product, std::int64_t index) const;
 };
 
-// Runs the blocks of products on several threads, each with its own scratch space. Made when a kernel is bound.
+// Runs blocks of products on several threads, each with its own scratch space. Made when a kernel is bound.
 class BlockRunner {
  public:
-  // `count` blocks of products like this one.
-  BlockRunner(const MatrixProduct& product, std::int64_t count);
+  // For `count` blocks, which need `scratch` bytes each, a multiple of kAlignment.
+  BlockRunner(std::int64_t count, std::size_t scratch);
   std::size_t workspace() const { return static_cast<std::size_t>(lanes_) * scratch_; }
 
-  // Calls fn(i, scratch) for blocks 0 to count - 1 of about `operations` operations each; see run_blocks.
+  // Calls fn(i, scratch) for blocks 0 to count - 1 of about `operations_each` operations; see run_blocks.
   template <class Fn>
   void run(void* workspace, double operations_each, Fn&& fn) const;
 
  private:
-  std::int64_t count_, lanes_;  // a lane is a run of blocks, each run by one thread
+  std::int64_t count_, lanes_;  // a lane: consecutive blocks that one thread computes
   std::size_t scratch_;         // of a lane, in bytes
 };
 
-// Calls fn(i) for blocks 0 to count - 1 of about `operations` operations each, concurrently as far as threads pay off.
+// Calls fn(i) for blocks 0 to count - 1 of about `operations_each` operations, concurrently as far as threads pay off.
 template <class Fn>
 void run_blocks(std::int64_t count, double operations_each, Fn&& fn) {
   constexpr double kOperationsPerThread = 250e3;
@@ -81,10 +75,13 @@ void BlockRunner::run(void* workspace, double operations_each, Fn&& fn) const {
 }
 
 // Computes one block on the calling thread. float: in panels (ops/matmul/blocked.h) where that pays, otherwise with oneDNN, or
-// with the plain kernel if the product is tiny. `scratch`: a BlockRunner's.
+// with the plain kernel if the product is tiny. `scratch`: scratch_of_block bytes.
 void multiply(const MatrixProduct& product, const ProductBlock& block, const float* a, const float* b, float* c, void* scratch);
 void multiply(const MatrixProduct& product, const ProductBlock& block, const double* a, const double* b, double* c,
               void* scratch);
+
+// The scratch space of a block, in bytes, a multiple of kAlignment.
+std::size_t scratch_of_block(const MatrixProduct& product, DType dtype);
 
 // The plain kernel: cache-blocked, for float and double, with every instruction set (ops/matmul/plain.cc).
 void multiply_plainly(const MatrixProduct& product, const ProductBlock& block, const float* a, const float* b, float* c);

@@ -24,10 +24,10 @@ RoundedGroup::RoundedGroup(const ProductGroup& group) : group_(group), left_at_{
   columns_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(most, 1));
   rows_ = std::clamp<std::int64_t>(wanted / columns_, 1, std::max<std::int64_t>(products_[0].row_runs(), 1));
   blocks_ = rows_ * columns_ * together;
-  lanes_ = std::min<std::int64_t>(threads(), blocks_);
+  runner_ = BlockRunner(blocks_, kScratchBytes);
 }
 
-std::size_t RoundedGroup::workspace() const { return left_at_.back() + static_cast<std::size_t>(lanes_) * kScratchBytes; }
+std::size_t RoundedGroup::workspace() const { return left_at_.back() + runner_.workspace(); }
 
 bool RoundedGroup::available() const {
   return std::all_of(products_.begin(), products_.end(), [](const RoundedProduct& p) { return p.available(); });
@@ -42,21 +42,18 @@ void RoundedGroup::run(const KernelContext& c) const {
     run_blocks(runs, kOperationsPerNumber * static_cast<double>(p.m) * static_cast<double>(p.k) / static_cast<double>(runs),
                [&](std::int64_t run) { products_[i].round_left(a, left(c, i), run, run + 1); });
   }
-  run_blocks(lanes_, group_.operations() / static_cast<double>(lanes_), [&](std::int64_t lane) {
-    for (std::int64_t i = blocks_ * lane / lanes_; i < blocks_ * (lane + 1) / lanes_; ++i) run_block(c, i, lane);
-  });
+  runner_.run(static_cast<char*>(c.workspace) + left_at_.back(), group_.operations() / static_cast<double>(blocks_),
+              [&](std::int64_t i, void* scratch) { run_block(c, i, scratch); });
 }
 
-void RoundedGroup::run_block(const KernelContext& c, std::int64_t block, std::int64_t lane) const {
-  auto* const scratch = reinterpret_cast<BFloat16Bits*>(static_cast<char*>(c.workspace) + left_at_.back() +
-                                                        static_cast<std::size_t>(lane) * kScratchBytes);
+void RoundedGroup::run_block(const KernelContext& c, std::int64_t block, void* scratch) const {
   const std::int64_t row = block / columns_ % rows_, column = block % columns_;
   const auto product = static_cast<std::size_t>(block / (rows_ * columns_));  // 0 if they are summed
   const std::int64_t runs = products_[0].row_runs(), panels = products_[0].panels();
   const auto run = [&](std::size_t i) {
     products_[i].multiply_block(left(c, i), c.inputs[group_.b(i)].as<const float>(), c.outputs[group_.y(i)].as<float>(),
                                 runs * row / rows_, runs * (row + 1) / rows_, panels * column / columns_,
-                                panels * (column + 1) / columns_, scratch);
+                                panels * (column + 1) / columns_, static_cast<BFloat16Bits*>(scratch));
   };
   if (!sums()) return run(product);
   for (std::size_t i = 0; i < products_.size(); ++i) run(i);

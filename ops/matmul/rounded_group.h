@@ -25,13 +25,14 @@ class RoundedGroup {
   BFloat16Bits* left(const KernelContext& c, std::size_t i) const {
     return reinterpret_cast<BFloat16Bits*>(static_cast<char*>(c.workspace) + left_at_[sums() ? i : 0]);
   }
-  void run_block(const KernelContext& c, std::int64_t block, std::int64_t lane) const;
+  void run_block(const KernelContext& c, std::int64_t block, void* scratch) const;
 
   ProductGroup group_;
   std::vector<RoundedProduct> products_;
   std::vector<std::size_t> left_at_;     // of each left factor, in bytes; then their total
   std::int64_t rows_ = 1, columns_ = 1;  // blocks of a result
-  std::int64_t blocks_ = 1, lanes_ = 1;  // in all results; runs of blocks, each run by one thread with its own panels
+  std::int64_t blocks_ = 1;              // in all results
+  BlockRunner runner_{0, 0};
 };
 
 }  // namespace graphrun

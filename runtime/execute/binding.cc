@@ -6,6 +6,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/execute/packed_weights.h"
+#include "runtime/scan/columns.h"
 #include "runtime/scan/launch.h"
 #include "runtime/scan/plan.h"
 #include "runtime/scan/thread_group.h"
@@ -218,9 +219,9 @@ std::unique_ptr<BoundScan> Binder::bind_scan(const BoundInstruction& bound, std:
 void Binder::reserve_for_threads(const BoundScan& scan) {
   std::vector<Workspace>& own = workspaces_[scan.body.index];
   for (std::size_t i = 0; i < own.size(); ++i) {
-    const auto& kernel = scan.body.instructions[i].kernel;
-    const std::size_t packed = kernel.by_columns ? kernel.by_columns->packed_bytes : 0;
-    own[i] = {static_cast<std::int64_t>(std::max(packed, kernel.workspace)), true};
+    const BoundInstruction& bound = scan.body.instructions[i];
+    const std::size_t shared = bound.kernel.by_columns ? bound.kernel.by_columns->packed_bytes : 0;
+    own[i] = {static_cast<std::int64_t>(shared_columns(bound) > 0 ? shared : bound.kernel.workspace), true};
   }
 }
 

@@ -1,10 +1,9 @@
 #include "runtime/scan/thread_group.h"
 
-#include <algorithm>
-
 #include "runtime/scan/columns.h"
 #include "runtime/scan/dependence.h"
 #include "runtime/scan/rows.h"
+#include "runtime/threads/threads.h"
 
 namespace graphrun {
 namespace {
@@ -26,9 +25,7 @@ BoundRegion copy_of(const BoundRegion& body) {
 }  // namespace
 
 Share share_of(std::int64_t size, int thread, int threads, std::int64_t step) {
-  const std::int64_t steps = (size + step - 1) / step;
-  const auto cut = [&](std::int64_t t) { return std::min(size, steps * t / threads * step); };
-  return {cut(thread), cut(thread + 1)};
+  return {part_begin(size, threads, step, thread), part_begin(size, threads, step, thread + 1)};
 }
 
 std::shared_ptr<ThreadGroup> make_thread_group(const BoundScan& scan, const ProgramLayout& layout) {

@@ -49,6 +49,12 @@ class SingleThread {
   const bool before_;
 };
 
+// Where part i of `parts` nearly equal parts of `size` begins: at a multiple of `step`, or at the end.
+inline std::int64_t part_begin(std::int64_t size, std::int64_t parts, std::int64_t step, std::int64_t i) {
+  const std::int64_t steps = (size + step - 1) / step;
+  return std::min(size, steps * i / parts * step);
+}
+
 // Calls fn(begin, end) concurrently for ranges that partition [0, n). Every range begins at a multiple of `grain`; so if grain
 // is a multiple of the vector width, which elements fall into vectors and which into the remainder does not depend on the
 // number of threads. Neither does any result, as long as no two calls write the same element. Work of at most `grain` items,

@@ -179,6 +179,14 @@ TEST(InstructionSets, AgreeOnBlocks) {
   }
 }
 
+// Scratch space is as large as the product needs, not as the largest one.
+TEST(Blocks, NeedLittleScratchForSmallProducts) {
+  const MatrixProduct small{96, 64, 64};
+  EXPECT_LE(block_scratch(small), 96u * 64 * sizeof(float));
+  EXPECT_EQ(scratch_of_block(small, DType::kFloat64), 0u);
+  EXPECT_EQ(block_scratch({4000, 4000, 4000}), block_scratch({8000, 8000, 8000}));
+}
+
 TEST(InstructionSets, DrawAlike) {
   const std::int64_t supported = hwy::SupportedTargets();
   const auto draw = [] {

@@ -35,7 +35,7 @@ class HostProduct : public ProductAlone {
   HostProduct(const MatrixProduct& p, std::int64_t times)
       : p_(p),
         grid_(p),
-        blocks_(p, grid_.blocks()),
+        blocks_(grid_.blocks(), scratch_of_block(p, DType::kFloat32)),
         times_(times),
         packed_(p),
         scratch_(DType::kBool, {static_cast<std::int64_t>(blocks_.workspace())}),

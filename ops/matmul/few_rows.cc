@@ -30,8 +30,8 @@ bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
   return true;
 }
 
-// Chooses clusters of at most eight blocks, a size that every device with clusters has, and as many columns for each as make
-// all clusters run at once. Two warps with the same columns have half of the rows each: that halves what they read of shared
+// Chooses clusters of at most eight blocks, a size that every device with clusters supports, and gives each enough columns that
+// all clusters run at once. Two warps with the same columns take half of the rows each, which halves what they read from shared
 // memory.
 bool divide(FewRowsPlan& plan, const DeviceLimits& limits) {
   constexpr std::int64_t kMostWarps = 8, kMostWarpColumns = 8, kMostSums = 32;  // tiles of sums in a thread's registers

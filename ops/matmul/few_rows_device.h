@@ -67,8 +67,8 @@ GRAPHRUN_DEVICE void stage(const float* const (&a)[I::kTerms], int rows, int fir
     });
     const int k = step * kInStep + four % kFours * 4;
     for (int begin = 0; begin < kOfWarp; begin += kAtOnce) {
-      // All loads are on their way before the first number is used: so nothing branches, and what lies outside is read
-      // elsewhere.
+      // All loads are issued before the first number is used. There are no branches, so elements outside are read from a valid
+      // address, and replaced by zeros below.
       element::Pack<float, 4> x[kAtOnce];
       GRAPHRUN_UNROLL
       for (int u = 0; u < kAtOnce; ++u) {
@@ -115,7 +115,7 @@ GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const unsigned
   unsigned* const left = static_cast<unsigned*>(cuda::shared_memory());
   float* const sums = reinterpret_cast<float*>(left + S::kRows * kPitch);
 
-  // The right factors' first steps are on their way while the left factors are rounded.
+  // The first steps of the right factors are loaded while the left factors are rounded.
   using Words = element::Pack<unsigned, kStepWordsOfThread>;
   constexpr int kAhead = S::kWarpColumns > 2 ? 2 : 4;
   const unsigned* right[S::kWarpColumns];

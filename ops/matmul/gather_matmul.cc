@@ -344,8 +344,8 @@ void GatherProducts::run_block(const KernelContext& c, const Scratch& scratch, s
     }
   }
   compute(c, scratch, claimed.data(), claims, true);
-  // Of the others, some name a row that was just computed. Another thread computes the rest at this moment, or there is no
-  // room.
+  // Some of the others name a row that was just computed. The rest are being computed by another thread, or there was no room
+  // to keep them.
   std::int64_t rest = 0;
   for (std::int64_t i = 0; i < left; ++i) {
     const std::int64_t row = at(others, i);

@@ -13,7 +13,8 @@
 
 namespace graphrun {
 
-// The most rows for which multiplying by packed pairs is faster than oneDNN, or one thread is enough for a few columns.
+// The most rows for which multiplying by packed pairs is faster than oneDNN, or for which one thread is enough if there are few
+// columns.
 inline constexpr std::int64_t kFewRows = 128;
 inline constexpr std::int64_t kManyColumns = 256;  // enough for threads to share
 
@@ -87,8 +88,8 @@ class PackedProduct {
   bool available_ = false;
 };
 
-// Whether both factors of a product with one matrix are rounded, as the request has it: that depends on the matrix's columns,
-// not on rows or on what else is computed with it.
+// Whether the request has both factors of a product with one matrix rounded. That depends on the matrix's number of columns,
+// not on the rows or on what else is computed with it.
 bool rounds_factors(const KernelRequest& request, const MatrixProduct& product);
 
 }  // namespace graphrun

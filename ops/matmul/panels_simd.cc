@@ -45,7 +45,7 @@ HWY_INLINE hn::Vec<Floats> loaded(const std::uint16_t* from) {
 struct Block {
   std::int64_t row = 0, column = 0;  // its first row, and its first column in each panel
   const char* next = nullptr;        // a part of the next panel
-  std::int64_t lines = 0;            // the cache lines of it to prefetch with every kTermsAtOnce terms
+  std::int64_t lines = 0;            // how many of its cache lines to prefetch for every kTermsAtOnce terms
 };
 
 // R rows, and V vectors of columns in each of P panels of W columns.

@@ -8,18 +8,20 @@
 namespace graphrun {
 namespace {
 
-// Rows are rounded in blocks that fit into these bytes, of at most this many rows, so that their sums stay in the cache.
+// Rows are rounded in blocks of at most this many bytes and rows, small enough that the sums of a panel stay in the cache.
 constexpr std::int64_t kRowBytes = 1 << 18, kMostRows = 128;
 static_assert(kRowBytes >= kMostInt8Terms, "a row has room");
 constexpr std::int64_t kFloatsOfLine = 16;  // in a cache line
 
-// Asks for a cache line that is going to be written. GCC uses this instruction only if told that the processor has it; x86-64
-// processors without it do nothing.
-void prefetch_to_write(const float* line) {
+// Prefetches cache lines of a result that is going to be written. Other cores may have read the previous result from them, so
+// that a store would have to wait for its line.
+void prefetch_to_write(float* c, std::int64_t row, std::int64_t rows, std::int64_t columns) {
 #ifdef __x86_64__
-  asm volatile("prefetchw %0" : : "m"(*line));
-#else
-  __builtin_prefetch(line, 1);
+  // GCC uses the instruction only if told that the processor has it. Processors with AVX2 have it, or ignore it.
+  if (int8_sets().back() == Int8Set::kPlain) return;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t j = 0; j < columns; j += kFloatsOfLine) asm volatile("prefetchw %0" : : "m"(c[r * row + j]));
+  }
 #endif
 }
 
@@ -92,10 +94,7 @@ void QuantizedProduct::multiply_rows(const Right& right, const QuantizedRows& ro
     panel.columns = reinterpret_cast<const std::int8_t*>(static_cast<const char*>(right.packed) + offset(column));
     panel.offsets = static_cast<const std::int32_t*>(right.packed) + padded() + column;
     float* const c = right.c + rows.first * product_.n + column;
-    // Other cores may have read the last results from these lines, so writing to them takes long.
-    for (std::int64_t r = 0; r < rows.count; ++r) {
-      for (std::int64_t j = 0; j < columns_at(column); j += kFloatsOfLine) prefetch_to_write(c + r * product_.n + j);
-    }
+    prefetch_to_write(c, product_.n, rows.count, columns_at(column));
     multiply_int8(panel, sums);
     ScaledSums scaled;
     scaled.sums = sums, scaled.row_scales = rows.scales;

@@ -20,13 +20,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using QuantizedFloats = hn::ScalableTag<float>;
 
-// Without their signs, floats are in the order of their bits as integers; those that are not finite come after the others.
+// Without the sign bit, floats compare like their bits as integers; infinities and NaN are greater than all finite numbers.
 constexpr std::int32_t kWithoutSign = 0x7fffffff, kInfinityBits = 0x7f800000;
-// Floats of this size have steps of 1: adding it rounds to the nearest whole number, which the lowest bits then hold. That is
-// why products and sums in this file must not be contracted (-ffp-contract=off).
+// Floats near this value are 1 apart, so adding it rounds to the nearest whole number, which is then in the lowest bits.
+// Products and sums must not be contracted (-ffp-contract=off): the bits would depend on whether the processor has a fused
+// multiply-add.
 constexpr float kOfWholeNumbers = 1.5F * (1 << 23);
 
-// The largest element's bits without its sign.
+// The bits of the element of largest magnitude, without the sign.
 std::int32_t largest_bits(const float* x, std::int64_t k) {
   constexpr std::int64_t kSideBySide = 4;  // comparisons that do not wait for each other
   const QuantizedFloats d;

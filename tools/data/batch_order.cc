@@ -44,8 +44,8 @@ void cut(BatchOrder& order, std::span<const std::int64_t> lengths, const BatchLi
   }
 }
 
-// 0..count-1 in groups of `size` successive numbers, the groups shuffled. The rest of the division is a smaller group, the last
-// one, and begins after a random number of others.
+// 0..count-1 in groups of `size` successive numbers, the groups shuffled. What is left over forms a smaller group, which comes
+// last; its numbers follow those of a random number of whole groups.
 std::vector<std::int64_t> shuffled_groups(std::int64_t count, std::int64_t size, std::uint64_t key) {
   const std::int64_t groups = count / size, rest = count % size;
   const std::int64_t before = rest == 0 ? groups : draw_below(fold_coordinate(key, 1), 0, groups + 1);  // groups

@@ -1,4 +1,4 @@
-// Reports mistakes in things that a job names at the location where it names them.
+// Gives errors about files and other things that a job names the location at which the job names them.
 #pragma once
 
 #include <utility>

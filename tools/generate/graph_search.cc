@@ -92,7 +92,7 @@ GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options
 
 std::unique_ptr<GraphSearch> GraphSearch::share() const {
   GraphSearchOptions options = options_;
-  options.profiler = nullptr;  // a profiler is not for several threads
+  options.profiler = nullptr;  // a profiler serves only one thread
   return std::unique_ptr<GraphSearch>(
       new GraphSearch(cut_, std::move(options), samples_, {prologue_.share(), step_.share(), fetch_types_, whole_types_}));
 }
@@ -261,7 +261,7 @@ void GraphSearch::feed(const Layout& layout) {
   for (std::int64_t row = rows - 1; row >= 0; --row) {
     row_of[static_cast<std::size_t>(layout.places[static_cast<std::size_t>(row)])] = row;
   }
-  // What the last layout needed is let go of first, so that its memory is taken again.
+  // Releases the feeds of the last layout first, so that their memory is reused.
   now_.erase(kPlaceOf), now_.erase(kRowOf);
   now_[kPlaceOf] = step_.feed_on_device(kPlaceOf, int32_of({rows}, layout.places));
   now_[kRowOf] = step_.feed_on_device(kRowOf, int32_of({sentences(), beam()}, row_of));

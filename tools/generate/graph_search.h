@@ -1,7 +1,7 @@
 // Searches for words with a cut network. The search is part of the step's graph (search_graph.h), on every device; the host
 // decides which rows a step has. On a device, words and states stay in its memory from step to step, and the host only checks
-// occasionally which sentences are done. What a step is fed there lies at addresses that come again, so that most steps are
-// replayed from recordings.
+// occasionally which sentences are done. There, the addresses of a step's feeds recur, so that most steps are replayed from
+// recordings.
 #pragma once
 
 #include <map>
@@ -24,9 +24,9 @@ struct GraphSearchOptions {
   SearchOptions search;
   Target target = {};
   Profiler* profiler = nullptr;  // see RunOptions
-  // On the CPU, histories that begin as zeros have room for this many steps at first, and for as many more whenever it is used
-  // up: attention is computed for the whole room. Each room is a shape to which the step is bound. A device records what it
-  // runs for each shape, so there they have room for the longest sentence.
+  // On the CPU, histories that begin as zeros have room for this many steps at first, and grow by as many whenever it is used
+  // up, because attention is computed over all of the room. Each size is a shape to which the step is bound. A device records
+  // its work for each shape, so there they have room for the longest sentence from the start.
   std::int64_t room = 16;
 };
 

@@ -20,7 +20,7 @@ class KeptSteps {
   explicit KeptSteps(const Device& device) : device_(device) {}
 
   void clear();
-  // All steps of a search have equally many places.
+  // All steps of a search have the same number of places.
   void add(KeptStep step);
   std::int64_t count() const { return static_cast<std::int64_t>(steps_.size()); }
   // Copies all steps to the host, with a single wait.

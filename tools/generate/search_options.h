@@ -8,7 +8,7 @@
 
 namespace graphrun {
 
-// In given words: the search chooses this word.
+// In given words: no word is given here, and the search chooses one.
 constexpr std::int32_t kNoWord = -1;
 
 // The score of a hypothesis: its log-probability divided by a function of its length, which includes the end symbol (Wu et al.
@@ -46,7 +46,8 @@ struct SearchOptions {
   bool prefixes = false;  // whether sentences may be given a prefix
 };
 
-// The most words of a row that a step of the search looks at. A shortlist has as many, if the vocabulary does.
+// The most words of a row that a step of the search looks at. A shortlist has at least as many, unless the vocabulary is
+// smaller.
 inline std::int64_t most_candidates(const SearchOptions& options) { return options.beam + (options.min_length > 0 ? 1 : 0); }
 
 // What each sentence of a batch has in addition to its feeds.

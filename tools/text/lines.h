@@ -58,7 +58,7 @@ class LineReader {
   Mode mode_ = Mode::kText;
   std::size_t longest_;
   std::string buffer_;
-  std::size_t begin_ = 0, scanned_ = 0;  // begin of the text not returned; up to here there is no LF
+  std::size_t begin_ = 0, scanned_ = 0;  // where the text not yet returned begins; how far it was searched for LF
   bool at_end_ = false, dropping_ = false;
   std::int64_t line_ = 0;
 };

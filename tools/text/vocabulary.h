@@ -30,7 +30,8 @@ struct TextForm {
   std::shared_ptr<const Subwords> subwords;  // null if the entries are not pieces
 
   // An entry's part of the text, if the entries are not pieces: without the joiner, and after a space if a word begins.
-  // `continues`: whether the entry before continues in this one, at first true; becomes whether this one continues in the next.
+  // `continues`: on entry, whether the previous entry continues in this one (true for the first); on return, whether this one
+  // continues in the next.
   std::string part(const std::string& entry, bool& continues) const;
 };
 

@@ -29,7 +29,7 @@ class BestModels {
   void add_candidate(const BestModel& model) const;
   // The mean of the candidates; nullopt if there are none.
   std::optional<BestModel> mean() const;
-  // Tells that a checkpoint of this step exists. Until then, models that a run from the previous checkpoint would need stay:
+  // Call it when a checkpoint of this step exists. Until then, models that a run from the previous checkpoint would need stay:
   // the process may be killed, and the continued run may have an earlier end.
   void saved(std::int64_t step);
   // For a run that continues from the checkpoint of this step: removes what an interrupted run left, that is, parameters of

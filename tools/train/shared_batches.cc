@@ -124,7 +124,7 @@ bool SharedBatches::begin_sum(const RoundOfUpdate& round) {
     sum_.begin({round.first, round.last, round.begins_update, round.is_wanted ? wanted : Result::kNowhere});
     return true;
   }
-  // The sum of the batches before, which every process has, is process 0's.
+  // Every process has the sum of the earlier batches; process 0 contributes it.
   if (round.begins_update || in_slots_) has_own_ = !round.begins_update && share_.rank == 0;
   if (round.is_wanted) {
     sum_.begin({0, share_.processes - 1, true, sharded_ && round.ends_update ? Result::kOwners : Result::kAll, true});

@@ -49,7 +49,7 @@ class SharedBatches {
   // Makes the stepper's slots contain whole sums where each process has only those of its slices. All processes call it, after
   // an update. Throws PeerEnd.
   void bring_sums();
-  // Makes the stepper of process 0 have the states of all parts of a stream. All processes call it. Throws PeerEnd.
+  // Collects the states of all parts of a stream in the stepper of process 0. All processes call it. Throws PeerEnd.
   void gather_states();
   // What updates the slices of this process; null if each process updates all parameters.
   ShardedUpdate* sharded() { return sharded_ ? &*sharded_ : nullptr; }

@@ -30,8 +30,8 @@ struct TrainState {
   std::optional<double> best;  // best value of the kept report so far
   std::int64_t best_epoch = 0;
   std::int64_t metrics_bytes = 0;
-  std::optional<double>
-      seconds;  // duration of the run so far, over all its starts; only if it may end by hours, since runs differ in it
+  std::optional<double> seconds;  // duration of the run so far, over all its starts; only if it may end by hours, since it
+                                  // differs from run to run
   bool finished = false;
   std::string model;  // SHA-256 of the manifest of its folder, and so of its job, graphs, vocabularies and data
 };

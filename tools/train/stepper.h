@@ -62,12 +62,13 @@ class Stepper {
   std::optional<StepOutcome> count(const BatchFigures& batch, std::int64_t step, double learning_rate);
   // In the order in which gradients() finishes them.
   std::vector<std::string> sums() const;
-  // Makes the variables contain the states of the batch's part of a stream; zeros if it is fresh. add() and gradients() do so.
+  // Loads the states of the batch's part of a stream into the variables, or zeros if the batch is fresh. add() and gradients()
+  // call it.
   void enter(const Batch& batch);
   // The states of a part of a stream, and their replacement. A state that was never computed is absent.
   NamedTensors states(std::int64_t part) const;
   void set_states(std::int64_t part, NamedTensors states);
-  // For processes that update slices of the parameters each (ShardedUpdate). The options of training, and the trained
+  // For processes that each update slices of the parameters (ShardedUpdate). The options of training, and the trained
   // parameters in the order of global_norm's operands.
   const TrainOptions& options() const { return options_; }
   std::vector<std::string> trained() const;

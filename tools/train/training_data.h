@@ -14,8 +14,8 @@
 
 namespace graphrun {
 
-// How training divides its data into batches: in another order in every epoch unless the data is a stream, and batches of an
-// update of similar lengths if there is a bucket_by. All feeds of the job.
+// The options with which training divides its data into batches: in a different order in each epoch unless the data is a
+// stream, and with a bucket_by so that the batches of an update have similar lengths.
 BatchOptions training_batches(const LoadedJob& job);
 
 struct RunSets {

@@ -1,4 +1,5 @@
-// Checks indices on a device, where a kernel cannot throw: for .cu files.
+// Checks indices on a device, where a kernel cannot throw: for .cu files. A kernel checks the indices that it uses itself
+// (CheckedIndices); check_device_indices is for a kernel that does not read each index, because it has no elements to compute.
 #pragma once
 
 #include <string>
@@ -8,33 +9,44 @@
 
 namespace graphrun::cuda {
 
-// One block checks all indices; each thread remembers the first bad one that it finds, and the smallest position is recorded.
-GRAPHRUN_GLOBAL void find_bad_index(const std::int32_t* indices, std::int64_t count, std::int64_t bound, std::int32_t node,
-                                    IndexFault* fault) {
-  auto* first = static_cast<std::int64_t*>(shared_memory());
-  const int t = thread_index();
-  first[t] = count;
-  for (std::int64_t i = t; i < count; i += thread_count()) {
-    if ((indices[i] < 0 || indices[i] >= bound) && first[t] == count) first[t] = i;
+// The indices of an operand. Kernels use the nearest index in range, and record one that is not, to be reported as
+// check_indices would: the first of the operand, whichever thread finds a bad one first.
+struct CheckedIndices {
+  const std::int32_t* data = nullptr;
+  IndexFault* fault = nullptr;  // null: faults are not recorded
+  std::int32_t node = 0;
+
+  // The index at `place`, which must be in [0, bound).
+  GRAPHRUN_DEVICE std::int64_t at(std::int64_t place, std::int64_t bound) const {
+    if (is_bad(place, bound)) record(place, bound);
+    return clamped(data[place], bound);
   }
-  for (int half = thread_count() / 2; half > 0; half /= 2) {
-    barrier();
-    if (t < half && first[t + half] < first[t]) first[t] = first[t + half];
+  GRAPHRUN_DEVICE bool is_bad(std::int64_t place, std::int64_t bound) const { return data[place] < 0 || data[place] >= bound; }
+  // Records the first bad index; that at `place` is bad.
+  GRAPHRUN_DEVICE void record(std::int64_t place, std::int64_t bound) const {
+    // Not if there is one already: an earlier kernel's is not overwritten, and those of this kernel are the same.
+    if (fault == nullptr || *static_cast<const volatile std::int32_t*>(&fault->node) != 0) return;
+    std::int64_t first = 0;
+    while (first < place && !is_bad(first, bound)) ++first;
+    if (!exchange_if(&fault->node, 0, node)) return;
+    fault->index = data[first];
+    fault->position = first;
   }
-  // Kernels of a stream run one after the other: an earlier fault is not overwritten.
-  if (t == 0 && first[0] < count && fault->node == 0) {
-    fault->index = indices[first[0]];
-    fault->position = first[0];
-    fault->node = node;
-  }
+};
+
+inline CheckedIndices checked_indices(const KernelContext& c, const TensorView& indices) {
+  return {indices.as<std::int32_t>(), c.fault, c.node};
 }
 
-// Records the first index outside [0, bound), to be reported as check_indices would. Kernels clamp the indices they read.
+GRAPHRUN_GLOBAL void check_indices_kernel(CheckedIndices indices, std::int64_t count, std::int64_t bound) {
+  for (std::int64_t i = thread_index(); i < count; i += thread_count()) indices.at(i, bound);
+}
+
+// Records the first index outside [0, bound).
 inline void check_device_indices(const KernelContext& c, const TensorView& indices, std::int64_t bound) {
   const std::int64_t count = indices.count();
   if (c.fault == nullptr || count == 0) return;
-  launch(c.stream, {1, kBlockThreads, kBlockThreads * sizeof(std::int64_t), true}, &find_bad_index,
-         static_cast<const std::int32_t*>(indices.as<std::int32_t>()), count, bound, c.node, c.fault);
+  launch(c.stream, {1, kBlockThreads, 0, false}, &check_indices_kernel, checked_indices(c, indices), count, bound);
 }
 
 // The Kernel::refuse function of a kernel that checks its operand `indices` this way: throws the error of check_indices.

@@ -19,13 +19,17 @@ struct FoundRows {
 };
 
 template <class T>
-GRAPHRUN_GLOBAL void add_rows_kernel(const std::int32_t* indices, std::int64_t count, std::int64_t rows, std::int64_t width,
+GRAPHRUN_GLOBAL void add_rows_kernel(cuda::CheckedIndices checked, std::int64_t count, std::int64_t rows, std::int64_t width,
                                      const T* values, T* out) {
+  const std::int32_t* const indices = checked.data;
   FoundRows& found = *static_cast<FoundRows*>(cuda::shared_memory());
   const int t = cuda::thread_index();
   const std::int64_t k = cuda::block_index();
   const std::int32_t row = indices[k];
-  if (row < 0 || row >= rows) return;
+  if (row < 0 || row >= rows) {
+    if (t == 0) checked.record(k, rows);
+    return;
+  }
   constexpr std::int64_t kPiece = cuda::kBlockThreads * kOwnIndices;
   if (t == 0) found.any = 0;
   cuda::barrier();
@@ -80,14 +84,13 @@ Kernel scatter_add_kernel(const KernelRequest& request) {
   const std::int64_t rows = request.outputs[0].sizes.front(), all = request.outputs[0].count();
   const std::int64_t count = request.inputs[0].count(), width = rows == 0 ? 0 : all / rows;
   Kernel kernel{[=](const KernelContext& c) {
-    cuda::check_device_indices(c, c.inputs[0], rows);
+    if (count == 0 || all == 0) cuda::check_device_indices(c, c.inputs[0], rows);  // no block reads an index
     T* const out = c.outputs[0].as<T>();
     for_elements(
         c, all, GRAPHRUN_LAMBDA(std::int64_t i) { out[i] = 0; });
     if (count == 0 || all == 0) return;
     cuda::launch(c.stream, {count, cuda::kBlockThreads, sizeof(FoundRows), true}, &add_rows_kernel<T>,
-                 static_cast<const std::int32_t*>(c.inputs[0].as<std::int32_t>()), count, rows, width,
-                 static_cast<const T*>(c.inputs[1].as<T>()), out);
+                 cuda::checked_indices(c, c.inputs[0]), count, rows, width, static_cast<const T*>(c.inputs[1].as<T>()), out);
   }};
   kernel.refuse = cuda::refusal(request.inputs[0], rows, "scatter_add: index");
   return kernel;

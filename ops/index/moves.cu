@@ -2,6 +2,7 @@
 #include "ops/index/moves.h"
 
 #include <string>
+#include <type_traits>
 
 #include "ops/device_indices.h"
 #include "ops/dispatch.h"
@@ -12,17 +13,15 @@
 namespace graphrun {
 namespace {
 
-// Clamps indices; those out of range are reported elsewhere.
-struct ClampedIntegers {
-  const std::int32_t* data = nullptr;
-  GRAPHRUN_DEVICE std::int64_t at(std::int64_t place, std::int64_t bound) const { return cuda::clamped(data[place], bound); }
-};
+// Lengths are not checked: what they exceed is cut off.
+template <class Move>
+using IntegersOf = std::conditional_t<Move::kReads == moves::Reads::kIndices, cuda::CheckedIndices, moves::NoIntegers>;
 
 template <class Move, class T>
 struct MovedElement {
   Move move;
   const T* x;
-  ClampedIntegers integers;
+  IntegersOf<Move> integers;
   T* out;
   GRAPHRUN_DEVICE void operator()(std::int64_t e) const { out[e] = moves::element(move, x, integers, e); }
 };
@@ -44,11 +43,12 @@ Kernel move_kernel(const KernelRequest& request, const SizedMove<Move>& sized, c
   constexpr bool kIndexed = Move::kReads == moves::Reads::kIndices;
   const TensorView& result = request.outputs[0];
   Kernel kernel{[move = sized.move, count = result.count()](const KernelContext& c) {
-    ClampedIntegers integers;
+    IntegersOf<Move> integers;
     if constexpr (Move::kReads != moves::Reads::kNothing) integers.data = c.inputs[kIntegers].template as<std::int32_t>();
     if constexpr (kIndexed) {
-      cuda::check_device_indices(c, c.inputs[kIntegers], move.bound);
-      if (move.bound == 0) return;  // there is nothing to index, which is reported elsewhere
+      // Nothing is moved, and so no index is read, or there is nothing to index.
+      if (count == 0 || move.bound == 0) return cuda::check_device_indices(c, c.inputs[kIntegers], move.bound);
+      integers.fault = c.fault, integers.node = c.node;
     }
     const T* const x = moves::kMarks<Move> ? nullptr : c.inputs[0].template as<T>();
     cuda::for_elements(c, count, MovedElement<Move, T>{move, x, integers, c.outputs[0].template as<T>()});

@@ -13,8 +13,8 @@ Kernel scatter_last_kernel(const KernelRequest& request) {
   const std::int64_t size = request.outputs[0].sizes.back(), k = request.inputs[0].sizes.back();
   const std::int64_t all = request.outputs[0].count();
   Kernel kernel{[=](const KernelContext& c) {
-    cuda::check_device_indices(c, c.inputs[0], size);
-    const auto* index = c.inputs[0].as<std::int32_t>();
+    if (all == 0) return cuda::check_device_indices(c, c.inputs[0], size);  // no element reads an index
+    const cuda::CheckedIndices index = cuda::checked_indices(c, c.inputs[0]);
     const T* values = c.inputs[1].as<T>();
     T* out = c.outputs[0].as<T>();
     for_elements(
@@ -22,7 +22,8 @@ Kernel scatter_last_kernel(const KernelRequest& request) {
           const std::int64_t row = i / size, column = i % size;
           T value = 0;
           for (std::int64_t j = row * k; j < (row + 1) * k; ++j) {
-            if (index[j] == column) value = values[j];
+            if (column == 0 && index.is_bad(j, size)) index.record(j, size);
+            if (index.data[j] == column) value = values[j];
           }
           out[i] = value;
         });

@@ -13,11 +13,11 @@ using cuda::Column;
 template <class T>
 struct Rows {
   const T* logits;
-  const std::int32_t* target;
+  cuda::CheckedIndices target;
   T smoothing;
   std::int64_t classes;
 
-  GRAPHRUN_DEVICE std::int64_t gold(const Column& c) const { return c.exists ? cuda::clamped(target[c.result], classes) : 0; }
+  GRAPHRUN_DEVICE std::int64_t gold(const Column& c) const { return c.exists ? target.at(c.result, classes) : 0; }
   // The term that smoothing and target subtract from the log of the sum. All threads of the block must call it.
   GRAPHRUN_DEVICE T expected_logit(const Column& c) const {
     const T* x = logits;
@@ -79,15 +79,14 @@ struct Task {
         view{rows, classes, 1} {}
   template <class T>
   Rows<T> of(const KernelContext& c) const {
-    return {c.inputs[0].as<T>(), c.inputs[1].as<std::int32_t>(), static_cast<T>(smoothing), classes};
+    return {c.inputs[0].as<T>(), cuda::checked_indices(c, c.inputs[1]), static_cast<T>(smoothing), classes};
   }
 };
 
 template <class T>
 Kernel forward_kernel(const Task& task) {
   return {[task](const KernelContext& c) {
-    cuda::check_device_indices(c, c.inputs[1], task.classes);
-    if (task.classes == 0) return;  // the empty row is reported as an error elsewhere
+    if (task.classes == 0) return cuda::check_device_indices(c, c.inputs[1], 0);  // the kernel has no columns
     cuda::for_columns(c, task.view, {nullptr, 1, task.classes}, sizeof(T),
                       CrossEntropyBody<T>{task.of<T>(c), c.outputs[0].as<T>()});
   }};
@@ -95,8 +94,7 @@ Kernel forward_kernel(const Task& task) {
 template <class T>
 Kernel gradient_kernel(const Task& task) {
   return {[task](const KernelContext& c) {
-    cuda::check_device_indices(c, c.inputs[1], task.classes);
-    if (task.classes == 0) return;  // the empty row is reported as an error elsewhere
+    if (task.classes == 0) return cuda::check_device_indices(c, c.inputs[1], 0);  // the kernel has no columns
     cuda::for_columns(
         c, task.view, {nullptr, 1, task.classes}, sizeof(T),
         CrossEntropyGradientBody<T>{task.of<T>(c), c.inputs[2].as<T>(), c.inputs[3].as<T>(), c.outputs[0].as<T>()});

@@ -151,6 +151,9 @@ extern "C" graphrun::DeviceLimits* graphrun_emulated_limits(graphrun::Backend* d
   return &static_cast<graphrun::cuda::EmulatedBackend*>(device)->changed_limits();
 }
 
+// How many kernels have run on emulated devices.
+extern "C" std::size_t graphrun_emulated_launches() { return graphrun::cuda::emulated_launches(); }
+
 // The bytes of an emulated device's memory that are allocated.
 extern "C" std::size_t graphrun_emulated_bytes(graphrun::Backend* device) {
   return static_cast<graphrun::cuda::EmulatedBackend*>(device)->allocated();

@@ -4,6 +4,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <cstdlib>
 #include <cstring>
@@ -346,7 +347,12 @@ void check_aligned(const void* address, std::size_t size) {
   GRAPHRUN_CHECK(reinterpret_cast<std::uintptr_t>(address) % size == 0, "a pack of elements that is not aligned to its size");
 }
 
+static std::atomic<std::size_t> launches = 0;
+
+std::size_t emulated_launches() { return launches; }
+
 void emulate(const EmulatedGrid& grid, const std::function<void()>& thread) {
+  ++launches;
   if (grid.together) return EmulatedBlocks(grid, 0, grid.blocks, grid.blocks).run(thread);
   if (grid.cluster > 1) {
     GRAPHRUN_CHECK(grid.blocks % grid.cluster == 0, "blocks that make no whole clusters");

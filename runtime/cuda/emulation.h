@@ -68,6 +68,9 @@ struct EmulatedGrid {
 // others never reach, or if a grid without barriers executes one.
 void emulate(const EmulatedGrid& grid, const std::function<void()>& thread);
 
+// How many grids have run.
+std::size_t emulated_launches();
+
 // As on CUDA, the launches of a thread go to one device, and a stream of another is refused. A device is represented by an
 // address, which is also its only stream; null is a stream of every device.
 void use_emulated_device(const void* device);

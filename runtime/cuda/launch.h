@@ -70,7 +70,7 @@ void for_elements(const KernelContext& context, std::int64_t count, const Body& 
   if (count > 0) launch(context.stream, grid_of_elements(count), &elements_kernel<Body>, body, count);
 }
 
-// An index from the data, clamped to [0, bound). Out-of-range indices are reported elsewhere (ops/device_indices.h).
+// An index from the data, clamped to [0, bound). Those out of range are recorded elsewhere (ops/device_indices.h).
 GRAPHRUN_DEVICE std::int64_t clamped(std::int32_t index, std::int64_t bound) {
   return index < 0 || bound == 0 ? 0 : index < bound ? index : bound - 1;
 }

@@ -39,6 +39,8 @@ std::size_t emulated_bytes() {
   return function_of_device<std::size_t (*)(Backend*)>("graphrun_emulated_bytes")(&tested_device().backend());
 }
 
+std::size_t emulated_launches() { return function_of_device<std::size_t (*)()>("graphrun_emulated_launches")(); }
+
 std::set<std::string> generated_texts() {
   using Visitor = void (*)(const char*, void*);
   std::set<std::string> all;

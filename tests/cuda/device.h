@@ -20,6 +20,8 @@ void emulate_backwards(bool backwards);
 DeviceLimits& emulated_limits(const Device& device = tested_device());
 // The bytes of its memory that are allocated.
 std::size_t emulated_bytes();
+// How many kernels have run on emulated devices.
+std::size_t emulated_launches();
 // The texts of all kernels generated so far.
 std::set<std::string> generated_texts();
 

@@ -26,6 +26,11 @@ void add_joins(std::vector<Case>& cases) {
                       .shapes({"[time, batch]", "[1, batch]"}));
   cases.push_back(CaseBuilder("concat", "an empty one").in(uniform({2, 0})).in(uniform({2, 2})).axis(1));
   cases.push_back(CaseBuilder("concat", "large").in(uniform({300, 101})).in(uniform({300, 99}, -1, 1, 2)).axis(1).large());
+  CaseBuilder many("concat", "many, some empty");
+  for (std::uint64_t k = 0; k < 19; ++k) many.in(uniform({2, static_cast<std::int64_t>(k % 4), 3}, -1, 1, k + 1));
+  cases.push_back(many.axis(1));
+  cases.push_back(
+      CaseBuilder("concat", "an empty last one").in(uniform({2, 2})).in(uniform({2, 1})).in(uniform({2, 0})).axis(1));
   cases.push_back(CaseBuilder("stack", "new first axis")
                       .in(uniform({2, 3}))
                       .in(uniform({2, 3}, -1, 1, 2))
@@ -44,6 +49,7 @@ void add_joins(std::vector<Case>& cases) {
                       .axis(0)
                       .shapes({"[time, 3]"}));
   cases.push_back(CaseBuilder("split", "middle axis").in(uniform({2, 4, 3})).with("parts", std::int64_t{2}).axis(1));
+  cases.push_back(CaseBuilder("split", "many").in(uniform({2, 17, 3})).with("parts", std::int64_t{17}).axis(1));
   cases.push_back(CaseBuilder("split", "large").in(uniform({300, 200})).with("parts", std::int64_t{2}).large());
 }
 

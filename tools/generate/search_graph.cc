@@ -1,6 +1,7 @@
 #include "tools/generate/search_graph.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/ir/builder.h"
 
@@ -39,15 +40,35 @@ class SearchMaker {
   ValueId shaped(ValueId v, Shape shape) { return b_.op("reshape", {v}, {{"shape", std::move(shape)}}); }
   ValueId number(std::int64_t value) { return b_.constant(static_cast<double>(value), Type::kInt32); }
   ValueId range(std::int64_t n) { return b_.op("range", {}, {{"n", Dim(n)}}); }
-  // The columns of a, then those of b.
-  ValueId beside(ValueId a, ValueId b) { return b_.op("concat", {a, b}, {{"axis", std::int64_t{1}}}); }
+  // 0, 1, …, B - 1: the places of a sentence.
+  ValueId places() { return o_.beam == 1 ? number(0) : range(o_.beam); }
   ValueId gathered(ValueId table, ValueId indices) { return b_.op("gather", {table, indices}); }
+  // [S, 1] -> [S].
+  ValueId of_sentences(ValueId v) { return shaped(v, {sentences_}); }
   ValueId expanded(ValueId v) { return b_.op("expand", {v}, {{"axis", std::int64_t{-1}}}); }
   ValueId input(const char* name, Type type, Shape shape) { return b_.input(name, {type, std::move(shape)}); }
+
+  // x / divisor, rounded down, for whole numbers x from 0 to divisor · below - 1.
+  ValueId quotient(ValueId x, std::int64_t divisor, std::int64_t below = std::numeric_limits<std::int64_t>::max()) {
+    constexpr std::int64_t kFew = 16;
+    if (divisor == 1) return x;
+    if (below > kFew) {
+      // Whole numbers below 2²⁴ are exact as FLOAT, and so is the floor of their quotient: kMostBeam.
+      return equation("cast(floor(x / divisor), type='INT32')", {{"x", x}, {"divisor", number(divisor)}});
+    }
+    // Counts the multiples: a few comparisons of integers, which are one kernel with what reads the quotient.
+    ValueId sum = ir::kNone;
+    for (std::int64_t k = 1; k < below; ++k) {
+      const ValueId reaches = equation("cast(x >= multiple, type='INT32')", {{"x", x}, {"multiple", number(k * divisor)}});
+      sum = k == 1 ? reaches : equation("sum + reaches", {{"sum", sum}, {"reaches", reaches}});
+    }
+    return sum;
+  }
 
   // x [S, n], columns [S, k] -> [S, k].
   ValueId picked(ValueId x, ValueId columns) {
     const Dim n = b_.graph().type(x).shape[1];
+    if (n == Dim(1)) return x;  // each column is the only one
     const ValueId flat = equation("at + expand(s, axis=-1) * n", {{"at", columns}, {"s", numbers_}, {"n", b_.dim(n)}});
     return gathered(shaped(x, {n * sentences_}), flat);
   }
@@ -85,9 +106,7 @@ class SearchMaker {
     numbers_ = b_.op("range", {}, {{"n", s}});
     next_step_ = equation("step + 1", {{"step", step_}});
     if (!o_.sampling && !o_.prefixes) return;
-    const ValueId place_of = input(kPlaceOf, Type::kInt32, {Dim(cut_.rows)});
-    // Whole numbers below 2²⁴ are exact as FLOAT, and so is the floor of their quotient: kMostBeam.
-    sentence_of_ = equation("cast(floor(place / beam), type='INT32')", {{"place", place_of}, {"beam", number(o_.beam)}});
+    sentence_of_ = quotient(input(kPlaceOf, Type::kInt32, {Dim(cut_.rows)}), o_.beam);
   }
 
   // Restricts the scores of a sentence to its words of the list.
@@ -138,13 +157,18 @@ class SearchMaker {
     }
     const ValueId sums =
         equation("expand(live, axis=-1) + counted", {{"live", live_}, {"counted", gathered(counted, row_of_)}});
-    const std::vector<ValueId> chosen = b_.ops("topk", {shaped(sums, {sentences_, o_.beam * candidates})}, {{"k", o_.beam}});
-    sum_ = chosen[0];
-    // Whole numbers below 2²⁴ are exact as FLOAT, and so is the floor of their quotient: kMostBeam.
-    const ValueId place = equation("cast(floor(at / each), type='INT32')", {{"at", chosen[1]}, {"each", each}});
-    parent_ = picked(row_of_, place);
-    const ValueId at = equation("parent * each + at - place * each",
-                                {{"parent", parent_}, {"each", each}, {"at", chosen[1]}, {"place", place}});
+    const ValueId of_sentence = shaped(sums, {sentences_, o_.beam * candidates});
+    ValueId at;             // of the choices among the candidates of all rows
+    if (candidates == 1) {  // and so is the beam: there is nothing to choose
+      sum_ = of_sentence, parent_ = at = row_of_;
+    } else {
+      const std::vector<ValueId> chosen = b_.ops("topk", {of_sentence}, {{"k", o_.beam}});
+      sum_ = chosen[0];
+      const ValueId place = o_.beam == 1 ? number(0) : quotient(chosen[1], candidates, o_.beam);
+      parent_ = picked(row_of_, place);
+      at = equation("parent * each + at - place * each",
+                    {{"parent", parent_}, {"each", each}, {"at", chosen[1]}, {"place", place}});
+    }
     word_ = gathered(shaped(words, {all}), at);
     gain_ = gathered(shaped(gains, {all}), at);
   }
@@ -191,7 +215,7 @@ class SearchMaker {
     };
     word_ = either(words_of(column), word_), parent_ = either(row, parent_), gain_ = either(gain, gain_);
     const ValueId first = equation("where(place == 0, expand(sum, axis=-1), nothing)",
-                                   {{"place", range(o_.beam)}, {"sum", sum}, {"nothing", nothing_}});
+                                   {{"place", places()}, {"sum", sum}, {"nothing", nothing_}});
     sum_ = equation("where(is_given, first, chosen)", {{"is_given", is_given}, {"first", first}, {"chosen", sum_}});
   }
 
@@ -199,57 +223,70 @@ class SearchMaker {
 
   // The end symbol ends a hypothesis; the maximum length cuts it off. An ended hypothesis keeps its place in the beam.
   void end_some() {
-    const ValueId chosen = equation(
-        "sum > nothing / 2 and place < beam - expand(ended, axis=-1)",
-        {{"sum", sum_}, {"nothing", nothing_}, {"place", range(o_.beam)}, {"beam", number(o_.beam)}, {"ended", ended_}});
+    const ValueId chosen =
+        equation("sum > nothing / 2 and place < beam - expand(ended, axis=-1)",
+                 {{"sum", sum_}, {"nothing", nothing_}, {"place", places()}, {"beam", number(o_.beam)}, {"ended", ended_}});
     const ValueId is_end = equation("word == end", {{"word", word_}, {"end", number(o_.end)}});
-    const ValueId full = equation("expand(next >= most, axis=-1)", {{"next", next_step_}, {"most", most_}});
+    const ValueId full = equation("next >= expand(most, axis=-1)", {{"next", next_step_}, {"most", most_}});
     const Names names = {{"chosen", chosen},   {"is_end", is_end}, {"full", full}, {"sum", sum_}, {"norm", norm_of(next_step_)},
                          {"nothing", nothing_}};
     const ValueId ends = equation("chosen and is_end", {{"chosen", chosen}, {"is_end", is_end}});
     lives_ = equation("chosen and not is_end and not full", {{"chosen", chosen}, {"is_end", is_end}, {"full", full}});
     score_of_ended_ = equation("where(chosen and is_end, sum / norm, nothing)", names);
     score_of_cut_ = equation("where(chosen and full and not is_end, sum / norm, nothing)", names);
-    ended_ = equation("ended + sum(cast(ends, type='INT32'), axis=1)", {{"ended", ended_}, {"ends", ends}});
+    const Names added = {{"ended", ended_}, {"ends", ends}};
+    ended_ = o_.beam == 1 ? of_sentences(equation("expand(ended, axis=-1) + cast(ends, type='INT32')", added))
+                          : equation("ended + sum(cast(ends, type='INT32'), axis=1)", added);
   }
 
-  // Keeps the N best of the hypotheses that had ended, end now or are cut off.
+  // Keeps the N best of the hypotheses that had ended, end now or are cut off, in this order.
   void keep_best() {
-    const ValueId zeros = b_.zeros({Type::kInt32, {sentences_, o_.beam}});
-    const ValueId place = equation("at + expand(s, axis=-1) * beam + zeros",
-                                   {{"at", range(o_.beam)}, {"s", numbers_}, {"beam", number(o_.beam)}, {"zeros", zeros}});
-    const Names at = {{"step", step_}, {"zeros", zeros}};
-    const auto joined = [&](ValueId before, ValueId ended, ValueId cut) { return beside(before, beside(ended, cut)); };
-    const std::vector<ValueId> top = b_.ops("topk", {joined(best_, score_of_ended_, score_of_cut_)}, {{"k", o_.n_best}});
+    const std::vector<ValueId> top = b_.ops(
+        "topk", {b_.op("concat", {best_, score_of_ended_, score_of_cut_}, {{"axis", std::int64_t{1}}})}, {{"k", o_.n_best}});
     best_ = top[0];
-    best_step_ = picked(joined(best_step_, equation("2 * step + 1 + zeros", at), equation("2 * step + zeros", at)), top[1]);
-    best_place_ = picked(joined(best_place_, place, place), top[1]);
+    const ValueId before = equation("minimum(at, last)", {{"at", top[1]}, {"last", number(o_.n_best - 1)}});
+    const Names names = {{"at", top[1]},
+                         {"n", number(o_.n_best)},
+                         {"cut", number(o_.n_best + o_.beam)},
+                         {"beam", number(o_.beam)},
+                         {"step", step_},
+                         {"s", numbers_},
+                         {"step_before", picked(best_step_, before)},
+                         {"place_before", picked(best_place_, before)}};
+    best_step_ = equation("where(at < n, step_before, where(at < cut, 2 * step + 1, 2 * step))", names);
+    best_place_ = equation("where(at < n, place_before, expand(s, axis=-1) * beam + at - where(at < cut, n, cut))", names);
   }
 
   // A sentence is done if no live hypothesis can still become one of the best: probabilities only fall, and the norm has its
-  // maximum at the greatest or the smallest length.
+  // maximum at the greatest or the smallest length. Values of sentences are [S, 1], so that with one place, or if one
+  // hypothesis is kept, they are one kernel with those of places.
   void go_on() {
-    const ValueId most =
-        equation("max(where(lives, sum, nothing), axis=1)", {{"lives", lives_}, {"sum", sum_}, {"nothing", nothing_}});
+    const Names of_places = {{"lives", lives_}, {"sum", sum_}, {"nothing", nothing_}};
+    const ValueId most = o_.beam == 1 ? equation("where(lives, sum, nothing)", of_places)
+                                      : expanded(equation("max(where(lives, sum, nothing), axis=1)", of_places));
     const ValueId norm = norm_of(equation("next + 1", {{"next", next_step_}}));
-    const ValueId at_most = norm_of(equation("cast(most, type='FLOAT') + 1", {{"most", most_}}));
-    const ValueId worst = b_.op("index", {best_}, {{"axis", std::int64_t{1}}, {"at", Dim(o_.n_best - 1)}});
+    const ValueId at_most = norm_of(equation("cast(expand(most, axis=-1), type='FLOAT') + 1", {{"most", most_}}));
+    const ValueId worst =
+        o_.n_best == 1 ? best_ : expanded(b_.op("index", {best_}, {{"axis", std::int64_t{1}}, {"at", Dim(o_.n_best - 1)}}));
     const ValueId decided =
         equation("worst > nothing / 2 and maximum(most / at_most, most / norm) <= worst",
                  {{"worst", worst}, {"nothing", nothing_}, {"most", most}, {"at_most", at_most}, {"norm", norm}});
-    live_ = equation("where(lives and not expand(decided, axis=-1), sum, nothing)",
+    live_ = equation("where(lives and not decided, sum, nothing)",
                      {{"lives", lives_}, {"decided", decided}, {"sum", sum_}, {"nothing", nothing_}});
-    continues_ = equation("cast(most > nothing / 2 and not decided, type='INT32')",
-                          {{"most", most}, {"nothing", nothing_}, {"decided", decided}});
+    const ValueId continues = equation("cast(most > nothing / 2 and not decided, type='INT32')",
+                                       {{"most", most}, {"nothing", nothing_}, {"decided", decided}});
+    continues_ = of_sentences(continues);
+    // The step counter stops when no hypothesis is left: steps that were started in advance must not exceed the network's room
+    // for steps.
+    const ValueId counts = of_sentences(equation("step + continues", {{"step", step_}, {"continues", continues}}));
+    counted_step_ = equation("max(counts, axis=0)", {{"counts", counts}});
   }
 
   void give() {
     const Shape places = {Dim(o_.beam) * sentences_};
     std::vector<ir::Output> outputs;
     const auto give_next = [&](const std::string& name, ValueId value) { outputs.push_back({kNextPrefix + name, value}); };
-    // The step counter stops when no hypothesis is left: steps that were started in advance must not exceed the network's room
-    // for steps.
-    give_next(kStepInput, equation("step + max(continues, axis=0)", {{"step", step_}, {"continues", continues_}}));
+    give_next(kStepInput, counted_step_);
     for (const GenerationGraphs::Carried& state : cut_.states) {
       give_next(state.name, graph_.output(kNextPrefix + state.name)->value);
     }
@@ -275,7 +312,7 @@ class SearchMaker {
   ValueId list_ = ir::kNone;                       // INT32 [words_], with a shortlist
   ValueId score_ = ir::kNone, total_ = ir::kNone;  // by row: scores; logarithm of the sum of their exponentials
   ValueId sentence_of_ = ir::kNone;                // INT32 [R]; with sampling or prefixes
-  ValueId nothing_ = ir::kNone, numbers_ = ir::kNone, next_step_ = ir::kNone;
+  ValueId nothing_ = ir::kNone, numbers_ = ir::kNone, next_step_ = ir::kNone, counted_step_ = ir::kNone;
   // [S, B], for each choice: its log-probability, that of its last word, that word, its parent row, and whether it continues.
   ValueId sum_ = ir::kNone, gain_ = ir::kNone, word_ = ir::kNone, parent_ = ir::kNone, lives_ = ir::kNone,
           score_of_ended_ = ir::kNone, score_of_cut_ = ir::kNone, continues_ = ir::kNone;

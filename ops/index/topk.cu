@@ -13,39 +13,60 @@ namespace {
 using cuda::Best;
 using cuda::Column;
 
-// Finds the largest element after the last one found, k times: each pass reads the row with all threads of the block,
-// coalesced. For a few elements of long rows, such as a beam's words.
+// Finds the largest element after the last one found, k times. The threads of a block read the row once, coalesced, and each
+// keeps the largest of its elements that has not been found; only the one whose element is found looks at its share again. For
+// a few elements of long rows, such as a beam's words.
 template <class T>
 struct TopBody {
+  using Element = Best<T, std::int32_t>;
   const T* x;
   T* values;
   std::int32_t* indices;
   std::int64_t k;
 
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
-    Best<T> last{T(0), -1};
+    Element own = best_after({T(0), -1}, c);
     for (std::int64_t place = 0; place < k; ++place) {
-      const Best<T> next = c.fold(
-          Best<T>{T(0), -1},
-          [&](Best<T> best, std::int64_t at, std::int64_t a) {
-            const Best<T> here{x[at], a};
-            return last.position >= 0 && !comes_first(last, here) ? best : first(best, here);
-          },
-          [](Best<T> a, Best<T> b) { return first(a, b); });
+      const Element next = c.joined(own, [](Element a, Element b) { return first(a, b); });
       if (c.leads()) {
         values[c.result * k + place] = next.value;
-        indices[c.result * k + place] = static_cast<std::int32_t>(next.position);
+        indices[c.result * k + place] = next.position;
       }
-      last = next;
+      if (next.position == own.position) own = best_after(next, c);
     }
   }
 
-  GRAPHRUN_DEVICE static bool comes_first(Best<T> a, Best<T> b) {
-    return is_greater(a.value, b.value) || (!is_greater(b.value, a.value) && a.position < b.position);
+  // The first of this lane's elements that come after `last`; all do if there is none. Several are loaded at a time and
+  // compared without branches, so that their loads overlap.
+  GRAPHRUN_DEVICE Element best_after(Element last, const Column& c) const {
+    constexpr int kAhead = 8;
+    const T* const row = x + c.first;
+    const auto n = static_cast<std::uint32_t>(c.n), step = static_cast<std::uint32_t>(c.grid.lanes);
+    Element best{T(0), -1};
+    for (auto a = static_cast<std::uint32_t>(c.lane); a < n; a += kAhead * step) {
+      T loaded[kAhead];
+      GRAPHRUN_UNROLL
+      for (int i = 0; i < kAhead; ++i) {
+        const std::uint32_t at = a + i * step;
+        loaded[i] = at < n ? row[at] : T(0);
+      }
+      GRAPHRUN_UNROLL
+      for (int i = 0; i < kAhead; ++i) {
+        const std::uint32_t at = a + i * step;
+        const Element here{loaded[i], static_cast<std::int32_t>(at)};
+        const bool takes = (at < n) & ((last.position < 0) | comes_first(last, here)) &
+                           ((best.position < 0) | is_greater(here.value, best.value));
+        best = {takes ? here.value : best.value, takes ? here.position : best.position};
+      }
+    }
+    return best;
   }
-  GRAPHRUN_DEVICE static Best<T> first(Best<T> a, Best<T> b) {
-    if (a.position < 0 || b.position < 0) return a.position < 0 ? b : a;
-    return comes_first(b, a) ? b : a;
+  GRAPHRUN_DEVICE static bool comes_first(Element a, Element b) {
+    return is_greater(a.value, b.value) | (!is_greater(b.value, a.value) & (a.position < b.position));
+  }
+  GRAPHRUN_DEVICE static Element first(Element a, Element b) {
+    const bool second = (a.position < 0) | ((b.position >= 0) & comes_first(b, a));
+    return {second ? b.value : a.value, second ? b.position : a.position};
   }
 };
 
@@ -66,7 +87,7 @@ Kernel topk_kernel(std::int64_t rows, std::int64_t n, std::int64_t k) {
   const AxisView view{rows, n, 1};
   return {[=](const KernelContext& c) {
     if (k > kMostPasses) return topk_by_rows<T>(c, rows, n, k);
-    cuda::for_columns(c, view, {nullptr, 1, n}, sizeof(Best<T>),
+    cuda::for_columns(c, view, {nullptr, 1, n}, sizeof(Best<T, std::int32_t>),
                       TopBody<T>{c.inputs[0].as<T>(), c.outputs[0].as<T>(), c.outputs[1].as<std::int32_t>(), k});
   }};
 }

@@ -31,26 +31,9 @@ GRAPHRUN_DEVICE T logarithm(LogSum<T> v, std::int64_t n) {
   return n == 0 ? T(0) : element::log(v.sum) + finite_or_zero(v.most);
 }
 
-// The value of another thread of the warp (cuda::word_of_other).
-template <class T>
-GRAPHRUN_DEVICE T of_other(T mine, int distance) {
-  constexpr int kWords = sizeof(T) / sizeof(unsigned);
-  static_assert(kWords * sizeof(unsigned) == sizeof(T));
-  union {
-    T value;
-    unsigned words[kWords];
-  } word = {mine};
-  GRAPHRUN_UNROLL
-  for (int w = 0; w < kWords; ++w) word.words[w] = word_of_other(word.words[w], distance);
-  return word.value;
-}
 template <class T>
 GRAPHRUN_DEVICE LogSum<T> of_other(LogSum<T> mine, int distance) {
   return {of_other(mine.most, distance), of_other(mine.sum, distance)};
-}
-template <class T, class Position>
-GRAPHRUN_DEVICE Best<T, Position> of_other(Best<T, Position> mine, int distance) {
-  return {of_other(mine.value, distance), of_other(mine.position, distance)};
 }
 
 }  // namespace graphrun::cuda

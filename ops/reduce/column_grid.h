@@ -9,28 +9,31 @@
 
 namespace graphrun {
 
-inline ColumnGrid column_grid(const AxisView& view) {
+// `most`: threads of a block that takes a long column, if there are few of them; a block's threads are kThreads otherwise.
+inline ColumnGrid column_grid(const AxisView& view, int most = ColumnGrid::kThreads) {
   constexpr std::int64_t kCoalesced = 32, kEnoughColumns = 1 << 16;  // a warp; two waves of a large device
+  constexpr std::int64_t kFewColumns = 512, kLong = 1024;            // kLong: four positions for each of the usual threads
   ColumnGrid grid;
   const auto power = [](std::int64_t n, std::int64_t most) {
     return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(n, 1, most))));
   };
   grid.along_axis = view.inner == 1;
   if (grid.along_axis) {
-    grid.lanes = power(view.n, ColumnGrid::kThreads);
+    const bool is_long = view.n > kLong && view.results() <= kFewColumns;
+    grid.lanes = is_long ? power((view.n + 3) / 4, most) : power(view.n, ColumnGrid::kThreads);
   } else if (view.results() < kEnoughColumns) {
     grid.lanes = power(view.n, ColumnGrid::kThreads / kCoalesced);
   }
-  grid.results = ColumnGrid::kThreads / grid.lanes;
+  grid.results = std::max(1, ColumnGrid::kThreads / grid.lanes);
   grid.blocks = (view.results() + grid.results - 1) / grid.results;
   return grid;
 }
 
 // The same for a reduction whose columns may be divided into parts: enough for two blocks on each multiprocessor of a large
 // device, as long as each thread has some positions to fold.
-inline ColumnGrid divided_column_grid(const AxisView& view) {
+inline ColumnGrid divided_column_grid(const AxisView& view, int most = ColumnGrid::kThreads) {
   constexpr std::int64_t kEnoughBlocks = 264, kFewPositions = 8;
-  ColumnGrid grid = column_grid(view);
+  ColumnGrid grid = column_grid(view, most);
   if (grid.blocks == 0) return grid;
   const std::int64_t parts = std::min(kEnoughBlocks / grid.blocks, view.n / (grid.lanes * kFewPositions));
   if (parts < 2) return grid;

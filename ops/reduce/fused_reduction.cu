@@ -67,7 +67,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
         arguments.set_address(part.parts, c.workspace);
         arguments.set(part.grid, own), arguments.set(part.joins, joins);
         arguments.set(part.wide, std::int32_t{reads_fours(*code, c.inputs)});
-        part.kernel->launch(c.stream, {own.blocks, ColumnGrid::kThreads, own.shared(part.value_bytes()), own.lanes > 1},
+        part.kernel->launch(c.stream, {own.blocks, own.threads(), own.shared(part.value_bytes()), own.lanes > 1},
                             arguments.bytes());
       };
       launch(grid, 0);

@@ -161,7 +161,7 @@ class Block {
     switching_.entered(nullptr, nullptr);
   }
   void begin(Fiber& fiber) {
-    fiber.stack = std::make_unique<char[]>(kStackBytes);
+    fiber.stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.get();
     fiber.context.uc_stack.ss_size = kStackBytes;

@@ -7,6 +7,8 @@
 #if defined(__CUDACC__)
 
 #define GRAPHRUN_GLOBAL __global__ static
+// A kernel whose blocks have up to that many threads: the compiler limits the registers of each.
+#define GRAPHRUN_GLOBAL_OF(threads) __global__ static __launch_bounds__(threads, 1)
 #define GRAPHRUN_DEVICE __device__ __forceinline__
 // The entry point of a generated kernel, looked up by name; its one parameter is a struct, which the launch passes as bytes.
 #define GRAPHRUN_ENTRY(name, Arguments) extern "C" __global__ void name(const __grid_constant__ Arguments arguments)
@@ -73,6 +75,7 @@ GRAPHRUN_DEVICE void check_aligned(const void*, std::size_t) {}  // the emulated
 #else
 
 #define GRAPHRUN_GLOBAL static
+#define GRAPHRUN_GLOBAL_OF(threads) static
 #define GRAPHRUN_DEVICE inline
 #define GRAPHRUN_ENTRY(name, Arguments) extern "C" void name(const Arguments& arguments)
 #define GRAPHRUN_UNROLL

@@ -98,16 +98,20 @@ TEST(ColumnGrid, FitsEveryDeviceAndCoversEveryColumnOnce) {
     for (std::int64_t n : {0, 1, 2, 31, 700, 100000}) {
       for (std::int64_t inner : {1, 3, 33, 650, 70000}) {
         const AxisView view{outer, n, inner};
-        const ColumnGrid grid = column_grid(view);
-        EXPECT_LE(ColumnGrid::kThreads, 1024);
-        EXPECT_LE(grid.shared(kWidestValue), kShared);
-        EXPECT_EQ(grid.lanes * grid.results, ColumnGrid::kThreads);
-        EXPECT_EQ(grid.lanes & (grid.lanes - 1), 0) << "lanes are joined by halves";
-        EXPECT_GE(grid.blocks * grid.results, view.results());
-        EXPECT_LT((grid.blocks - 1) * grid.results, view.results()) << "a block with nothing to do";
-        EXPECT_LT(grid.blocks, std::int64_t{1} << 31);
-        // A warp reads neighbors: 32 columns at least, unless the axis itself is the last one.
-        EXPECT_TRUE(grid.along_axis || grid.results >= 32);
+        for (const int most : {ColumnGrid::kThreads, ColumnGrid::kMostThreads}) {
+          const ColumnGrid grid = column_grid(view, most);
+          EXPECT_LE(grid.threads(), most);
+          EXPECT_LE(most, 1024);
+          EXPECT_LE(grid.shared(kWidestValue), kShared);
+          EXPECT_EQ(grid.lanes * grid.results, grid.threads());
+          EXPECT_EQ(grid.threads() % 32, 0) << "lanes pass each other values in whole warps";
+          EXPECT_EQ(grid.lanes & (grid.lanes - 1), 0) << "lanes are joined by halves";
+          EXPECT_GE(grid.blocks * grid.results, view.results());
+          EXPECT_LT((grid.blocks - 1) * grid.results, view.results()) << "a block with nothing to do";
+          EXPECT_LT(grid.blocks, std::int64_t{1} << 31);
+          // A warp reads neighbors: 32 columns at least, unless the axis itself is the last one.
+          EXPECT_TRUE(grid.along_axis || grid.results >= 32);
+        }
       }
     }
   }

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <utility>
 
+#include "ops/reduce/column.h"
 #include "runtime/program/kernel.h"
 #include "tests/cuda/device.h"
 #include "tests/ops/fixture.h"
@@ -70,6 +73,70 @@ TEST_P(CudaKernels, DependOnNoOrderOfThreads) {
     emulate_backwards(true);
     const std::vector<Tensor> backwards = run_on(tests::tested_device(), c, GetParam(), true);
     for (std::size_t i = 0; i < forwards.size(); ++i) EXPECT_TRUE(same_bits(forwards[i], backwards[i])) << c.full_name();
+  }
+}
+
+// Rows long enough for blocks of more threads, few and many; with equal elements, NaN, and the largest elements where one
+// thread of a block looks.
+enum class Spread { kMixed, kEqual, kNaN, kInOneShare };
+
+Tensor long_rows(std::int64_t rows, std::int64_t n, Spread spread, bool integers) {
+  Tensor x(integers ? DType::kInt32 : DType::kFloat32, {rows, n});
+  for (std::int64_t i = 0; i < x.count(); ++i) {
+    const std::int64_t at = i % n, mixed = (i * 7919 + 13) % 1009;
+    double value = static_cast<double>(spread == Spread::kEqual ? mixed % 3 : mixed);
+    if (spread == Spread::kInOneShare && at % ColumnGrid::kMostThreads == 5) value = 2000 + static_cast<double>(at % 7);
+    if (spread == Spread::kNaN && mixed % 100 != 0) value = std::numeric_limits<double>::quiet_NaN();
+    integers ? void(x.data<std::int32_t>()[i] = static_cast<std::int32_t>(value))
+             : void(x.data<float>()[i] = static_cast<float>(value) * 0.01F);
+  }
+  return x;
+}
+
+TEST_P(CudaKernels, FindTheLargestOfLongRows) {
+  for (const auto& [rows, n] : {std::pair<std::int64_t, std::int64_t>{1, 10007}, {3, 5000}, {520, 1100}}) {
+    for (const Spread spread : {Spread::kMixed, Spread::kEqual, Spread::kNaN, Spread::kInOneShare}) {
+      for (const bool integers : {false, true}) {
+        if (integers && spread == Spread::kNaN) continue;
+        const Tensor x = long_rows(rows, n, spread, integers);
+        for (const std::int64_t k : {1, 40, 65}) {
+          if (rows > 100 && (k > 1 || spread != Spread::kEqual)) continue;
+          const Case c = CaseBuilder("topk", "long").in(x).with("k", k);
+          const std::vector<Tensor> expected = run_on(cpu_device(), c, GetParam(), false);
+          const std::vector<Tensor> found = run_on(tests::tested_device(), c, GetParam(), false);
+          const std::string what = std::to_string(rows) + " rows of " + std::to_string(n) + ", the " + std::to_string(k) +
+                                   " greatest, spread " + std::to_string(static_cast<int>(spread));
+          EXPECT_EQ(difference(found[0], expected[0], 0), "") << what;
+          EXPECT_EQ(difference(found[1], expected[1], 0), "") << what;
+        }
+        for (const char* op : {"argmax", "argmin"}) {
+          const Case c = CaseBuilder(op, "long").in(x).axis(1);
+          EXPECT_EQ(difference(run_on(tests::tested_device(), c, GetParam(), false)[0],
+                               run_on(cpu_device(), c, GetParam(), false)[0], 0),
+                    "")
+              << op << " of " << rows << " rows";
+        }
+      }
+    }
+  }
+}
+
+TEST_P(CudaKernels, ReduceLongRows) {
+  const double tolerance = GetParam() == Precision::kFloat32 ? 1e-5 : 1e-12;
+  for (const std::int64_t rows : {1, 3}) {
+    const Tensor x = long_rows(rows, 10007, Spread::kMixed, false);
+    std::vector<Case> cases;
+    for (const char* op : {"logsumexp", "sum", "mean", "max", "min"}) cases.push_back(CaseBuilder(op, "long").in(x).axes({1}));
+    for (const char* op : {"softmax", "log_softmax"}) cases.push_back(CaseBuilder(op, "long").in(x).axis(1));
+    for (const Case& c : cases) {
+      for (const bool backwards : {false, true}) {
+        if (is_emulated()) emulate_backwards(backwards);
+        EXPECT_EQ(difference(run_on(tests::tested_device(), c, GetParam(), false)[0],
+                             run_on(cpu_device(), c, GetParam(), false)[0], tolerance),
+                  "")
+            << c.full_name();
+      }
+    }
   }
 }
 

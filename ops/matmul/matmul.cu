@@ -10,6 +10,7 @@
 #include "ops/matmul/precision.h"
 #include "ops/matmul/product_part.h"
 #include "ops/matmul/rounded_copies.h"
+#include "ops/matmul/vectors.h"
 #include "ops/schema.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/launch.h"
@@ -72,8 +73,22 @@ std::vector<ProductRun> runs_of(const ProductPlan& plan) {
   return runs;
 }
 
+// Products of a few rows, which begin at the group's operands, or at offsets from those of the first.
+Kernel vectors_kernel(const ProductGroup& group, ProductPrecision precision, const ProductOffsets& at = {0, 0}) {
+  return {[group, precision, at](const KernelContext& c) {
+    const auto a = [&](std::size_t i) { return c.inputs[group.a(i)].as<const float>() + at.a; };
+    const auto b = [&](std::size_t i) { return c.inputs[group.b(i)].as<const float>() + at.b; };
+    const auto y = [&](std::size_t i) { return c.outputs[group.y(i)].as<float>(); };
+    multiply_vectors(c.stream, vector_products(group, a, b, y), precision);
+  }};
+}
+
 template <class T>
 Kernel plan_kernel(const ProductPlan& plan, ProductPrecision precision) {
+  if constexpr (std::is_same_v<T, float>) {
+    const ProductGroup alone{ProductGroup::Kind::kMany, {plan.product}};
+    if (plan.batch.size() == 1 && are_vector_products(alone)) return vectors_kernel(alone, precision, plan.batch[0]);
+  }
   const std::vector<ProductRun> runs = runs_of(plan);
   std::size_t scratch = 0;
   for (const ProductRun& run : runs) scratch = std::max(scratch, cuda::copies_bytes(run.product, precision));
@@ -155,6 +170,9 @@ void multiply_group(void* stream, const ProductGroup& group, ProductPrecision pr
 
 template <class T>
 Kernel group_kernel(const ProductGroup& group, ProductPrecision precision) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (are_vector_products(group)) return vectors_kernel(group, precision);
+  }
   const GroupScratch scratch(group, precision);
   return {[group, precision, scratch](const KernelContext& c) {
             multiply_group<T>(
@@ -178,41 +196,61 @@ REGISTER_KERNEL("matmul_many", kCuda, [](const KernelRequest& r) { return bind_g
 REGISTER_KERNEL("matmul_reduce_many", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_reduce_many(r)); });
 REGISTER_KERNEL("matmul_sum", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_sum(r)); });
 
+// Of a few rows: they are multiplied where they are in the table.
+Kernel gather_vectors_kernel(const ProductGroup& group, std::int64_t table_rows, ProductPrecision precision) {
+  return {[group, table_rows, precision](const KernelContext& c) {
+    if (table_rows == 0) return cuda::check_device_indices(c, c.inputs[1], table_rows);  // there is nothing to index
+    VectorProducts products = vector_products(
+        group, [&](std::size_t) { return c.inputs[0].as<const float>(); },
+        [&](std::size_t i) { return c.inputs[i + kGatherMatmulMatrix].as<const float>(); },
+        [&](std::size_t i) { return c.outputs[i].as<float>(); });
+    products.indices = cuda::checked_indices(c, c.inputs[1]), products.table_rows = table_rows;
+    products.keep = c.inputs[2].as<const std::uint8_t>();
+    multiply_vectors(c.stream, products, precision);
+  }};
+}
+
 // Nothing is kept from run to run: the rows are gathered, then multiplied.
 template <class T>
-Kernel gather_products_kernel(const KernelRequest& request) {
-  const KernelRequest products = product_request(request);
-  const ProductGroup group = plan_gather_matmul(products, request.attributes->boolean("transpose_b"));
-  const std::int64_t table_rows = request.inputs[0].sizes[0], count = products.inputs[0].count();
-  const auto gathered = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(products.inputs[0].bytes()), kAlignment));
-  const GroupScratch scratch(group, request.products);
-  Kernel kernel{[group, table_rows, count, gathered, scratch, precision = request.products](const KernelContext& c) {
-                  cuda::check_device_indices(c, c.inputs[1], table_rows);
-                  if (table_rows == 0) return;  // there is nothing to index, which was reported
-                  const std::int64_t k = group.products[0].k;
-                  const auto* indices = c.inputs[1].as<const std::int32_t>();
-                  const T* table = c.inputs[0].as<const T>();
-                  const auto* keep = c.inputs[2].as<const std::uint8_t>();  // null: absent
-                  T* rows = static_cast<T*>(c.workspace);
-                  cuda::for_elements(
-                      c, count, GRAPHRUN_LAMBDA(std::int64_t e) {
-                        const std::int64_t row = e / k;
-                        const bool kept = keep == nullptr || keep[row] != 0;
-                        rows[e] = kept ? table[cuda::clamped(indices[row], table_rows) * k + e % k] : T(0);
-                      });
-                  multiply_group<T>(
-                      c.stream, group, precision, scratch, static_cast<char*>(c.workspace) + gathered,
-                      [&](std::size_t) { return static_cast<const T*>(rows); },
-                      [&](std::size_t i) { return c.inputs[i + kGatherMatmulMatrix].as<const T>(); },
-                      [&](std::size_t i) { return c.outputs[i].as<T>(); });
-                },
-                gathered + scratch.bytes};
-  kernel.refuse = cuda::refusal(request.inputs[1], table_rows, "gather: index");
-  return kernel;
+Kernel gather_products_kernel(const ProductGroup& group, std::int64_t table_rows, const TensorView& rows_of_batch,
+                              ProductPrecision precision) {
+  const std::int64_t count = rows_of_batch.count();
+  const auto gathered = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(rows_of_batch.bytes()), kAlignment));
+  const GroupScratch scratch(group, precision);
+  return {[group, table_rows, count, gathered, scratch, precision](const KernelContext& c) {
+            cuda::check_device_indices(c, c.inputs[1], table_rows);
+            if (table_rows == 0) return;  // there is nothing to index, which was reported
+            const std::int64_t k = group.products[0].k;
+            const auto* indices = c.inputs[1].as<const std::int32_t>();
+            const T* table = c.inputs[0].as<const T>();
+            const auto* keep = c.inputs[2].as<const std::uint8_t>();  // null: absent
+            T* rows = static_cast<T*>(c.workspace);
+            cuda::for_elements(
+                c, count, GRAPHRUN_LAMBDA(std::int64_t e) {
+                  const std::int64_t row = e / k;
+                  const bool kept = keep == nullptr || keep[row] != 0;
+                  rows[e] = kept ? table[cuda::clamped(indices[row], table_rows) * k + e % k] : T(0);
+                });
+            multiply_group<T>(
+                c.stream, group, precision, scratch, static_cast<char*>(c.workspace) + gathered,
+                [&](std::size_t) { return static_cast<const T*>(rows); },
+                [&](std::size_t i) { return c.inputs[i + kGatherMatmulMatrix].as<const T>(); },
+                [&](std::size_t i) { return c.outputs[i].as<T>(); });
+          },
+          gathered + scratch.bytes};
 }
 REGISTER_KERNEL("gather_matmul", kCuda, [](const KernelRequest& given) {
-  const KernelRequest request = in_own_precision(given);
-  return with_float(request.outputs.at(0).dtype, [&](auto zero) { return gather_products_kernel<decltype(zero)>(request); });
+  const KernelRequest request = in_own_precision(given), products = product_request(request);
+  const ProductGroup group = plan_gather_matmul(products, request.attributes->boolean("transpose_b"));
+  const std::int64_t table_rows = request.inputs[0].sizes[0];
+  Kernel kernel = with_float(request.outputs.at(0).dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if (std::is_same_v<T, float> && are_vector_products(group))
+      return gather_vectors_kernel(group, table_rows, request.products);
+    return gather_products_kernel<T>(group, table_rows, products.inputs[0], request.products);
+  });
+  kernel.refuse = cuda::refusal(request.inputs[1], table_rows, "gather: index");
+  return kernel;
 });
 
 }  // namespace

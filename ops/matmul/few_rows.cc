@@ -8,19 +8,16 @@
 #include <utility>
 
 #include "ops/matmul/few_rows_device.h"
+#include "ops/matmul/product_part.h"
 #include "runtime/cuda/matrix_units.h"
 
 namespace graphrun {
 namespace {
 
-int in_word(ProductPrecision precision) {
-  return precision == ProductPrecision::kTf32 ? cuda::Tf32::kInWord : cuda::BFloat16::kInWord;
-}
-
 bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
   constexpr std::int64_t kMostRows = 128, kMostElements = std::int64_t{1} << 28;
   constexpr std::size_t kMostFactors = 8;
-  if (request.products == ProductPrecision::kFloat32 || !request.device.matrix_units) return false;
+  if (!request.device.matrix_units) return false;
   if (request.outputs[0].dtype != DType::kFloat32 || group.products.size() > kMostFactors) return false;
   for (std::size_t i = 0; i < group.products.size(); ++i) {
     const MatrixProduct& p = group.products[i];
@@ -70,7 +67,6 @@ void make_text(FewRowsPlan& plan) {
   plan.right = plan.arguments.add_address("right", "const unsigned");
   plan.arguments.add("rows", static_cast<std::int32_t>(plan.group.products[0].m));
   plan.wide = plan.arguments.add<std::int32_t>("wide");
-  const char* const form = plan.precision == ProductPrecision::kTf32 ? "cuda::Tf32" : "cuda::BFloat16";
   const std::string body = fmt::format(
       R"x({}{}
 GRAPHRUN_ENTRY(graphrun_@, Arguments) {{
@@ -80,8 +76,8 @@ GRAPHRUN_ENTRY(graphrun_@, Arguments) {{
       left, arguments.right, results, arguments.rows, arguments.wide != 0);
 }}
 {})x",
-      kTextBegin, plan.arguments.text(), left, results, form, plan.row_tiles, plan.warp_columns, plan.warps, plan.row_warps,
-      plan.parts, plan.group.products[0].n, plan.groups(), lengths, kTextEnd);
+      kTextBegin, plan.arguments.text(), left, results, unit_form(plan.precision).type, plan.row_tiles, plan.warp_columns,
+      plan.warps, plan.row_warps, plan.parts, plan.group.products[0].n, plan.groups(), lengths, kTextEnd);
   plan.text = named_text("#include \"ops/matmul/few_rows_device.h\"\n", body);
 }
 
@@ -92,7 +88,7 @@ std::optional<FewRowsPlan> plan_few_rows(const KernelRequest& request, const Pro
   FewRowsPlan plan;
   plan.group = group, plan.precision = request.products;
   for (std::size_t t = 0; t < plan.terms(); ++t)
-    plan.steps += few_rows::steps_of(static_cast<int>(group.products[t].k), in_word(plan.precision));
+    plan.steps += few_rows::steps_of(static_cast<int>(group.products[t].k), unit_form(plan.precision).in_word);
   plan.tiles = few_rows::tiles_of_columns(static_cast<int>(group.products[0].n)) * static_cast<std::int64_t>(plan.groups());
   plan.packed = static_cast<std::size_t>(plan.steps * plan.tiles) * few_rows::kWordsOfTile * sizeof(unsigned);
   if (!divide(plan, request.device)) return {};

@@ -75,7 +75,11 @@ std::shared_ptr<const PreparedKernel> few_rows_kernel(const KernelRequest& reque
   const auto kernel = std::make_shared<std::shared_ptr<cuda::GeneratedKernel>>();
   const auto choose = [plan, kernel] { *kernel = cuda::generated_kernel(plan->text.entry, plan->text.text); };
   const auto prepare = [plan](const KernelContext& c) {
-    plan->precision == ProductPrecision::kTf32 ? store_right<cuda::Tf32>(*plan, c) : store_right<cuda::BFloat16>(*plan, c);
+    switch (plan->precision) {
+      case ProductPrecision::kFloat32: return store_right<cuda::SplitFloat32>(*plan, c);
+      case ProductPrecision::kTf32: return store_right<cuda::Tf32>(*plan, c);
+      case ProductPrecision::kBFloat16: return store_right<cuda::BFloat16>(*plan, c);
+    }
   };
   const auto run = [plan, kernel](const KernelContext& c) { multiply_few_rows(*plan, **kernel, c); };
   return std::make_shared<PreparedKernel>(PreparedKernel{plan->packed, choose, prepare, run});

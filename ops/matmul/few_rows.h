@@ -32,10 +32,10 @@ struct FewRowsPlan {
   std::size_t groups() const { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
 };
 
-// Nothing if the products cannot run in this way: on a device without clusters or matrix units, in full float32, with right
-// factors that change, with more than 128 rows, or with longer summed axes than a cluster has room for. The right factors are
-// rounded to the request's precision when they are prepared, the left factors when they are multiplied; sums are float32, in an
-// order that sizes alone determine.
+// Nothing if the products cannot run in this way: on a device without clusters or matrix units, with right factors that change,
+// with more than 128 rows, or with longer summed axes than a cluster has room for. The right factors are rounded to the
+// request's precision when they are prepared, the left factors when they are multiplied; sums are float32, in an order that
+// sizes alone determine.
 std::optional<FewRowsPlan> plan_few_rows(const KernelRequest& request, const ProductGroup& group);
 
 // On CUDA: the kernel, or null.

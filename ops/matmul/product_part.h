@@ -12,6 +12,15 @@
 
 namespace graphrun {
 
+// The form in which a device's matrix units multiply (runtime/cuda/matrix_units.h).
+struct UnitForm {
+  const char* type;
+  const char* name;
+  int in_word;
+};
+// That of float32 products.
+const UnitForm& unit_form(ProductPrecision precision);
+
 // Products whose right factors are the same at every step.
 struct ProductPart {
   // The number of products summed, and the number of separate results.

@@ -209,7 +209,7 @@ void launch_vectors(void* stream, const VectorProducts& p) {
                 : launch_by_columns<Number, ByColumns<4, 1, 2>>(stream, p);
   }
   return wide ? launch_by_columns<Number, ByColumns<1, 4, 1>>(stream, p)
-              : launch_by_columns<Number, ByColumns<1, 1, 1>>(stream, p);
+              : launch_by_columns<Number, ByColumns<1, 1, 2>>(stream, p);
 }
 
 }  // namespace

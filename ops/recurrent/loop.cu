@@ -55,7 +55,7 @@ class DeviceLoop : public LoopKernel {
     const char* form = nullptr;
     for (const LoopPlan::LoopMember& m : plan_.members) {
       products += m.product != nullptr;
-      if (m.rounded != nullptr) form = m.rounded->name;
+      if (m.form != nullptr) form = m.form->name;
       resident += m.product != nullptr && m.resident >= 0;
     }
     const std::int64_t clusters = plan_.blocks() / plan_.cluster();

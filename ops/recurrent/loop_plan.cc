@@ -16,17 +16,9 @@ constexpr std::int64_t kColumnsOfBlock = cuda::kUnitColumns;
 // Elements of the summed axis in a tile of the narrowest type; the fewest columns for which shares are rounded up to tiles.
 constexpr std::int64_t kColumnsOfTile = cuda::BFloat16::kInWord * cuda::kUnitWords, kWideColumns = 128;
 
-// How a float32 product is rounded on a device with matrix units; null if it is not rounded.
-const LoopPlan::RoundedForm* rounded_form(const ProductPart& part, bool matrix_units) {
-  static constexpr LoopPlan::RoundedForm kTf32 = {"cuda::Tf32", "TF32", cuda::Tf32::kInWord},
-                                         kBFloat16 = {"cuda::BFloat16", "bfloat16", cuda::BFloat16::kInWord};
-  if (!matrix_units || part.dtype != DType::kFloat32) return nullptr;
-  switch (part.precision) {
-    case ProductPrecision::kTf32: return &kTf32;
-    case ProductPrecision::kBFloat16: return &kBFloat16;
-    case ProductPrecision::kFloat32: break;
-  }
-  return nullptr;
+// How matrix units multiply a part's products; null if they do not.
+const UnitForm* form_of(const ProductPart& part, bool matrix_units) {
+  return matrix_units && part.dtype == DType::kFloat32 ? &unit_form(part.precision) : nullptr;
 }
 
 // The instruction of a body that computes an operand, and whether it did so in the previous step.
@@ -112,12 +104,12 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
     }
     member.copied = result.dtype;
     member.waits = barrier_before[i] != 0;
-    if (member.product != nullptr) member.rounded = rounded_form(*member.product, limits_.matrix_units);
+    if (member.product != nullptr) member.form = form_of(*member.product, limits_.matrix_units);
     plan_.members.push_back(member);
   }
-  const bool rounds = std::any_of(plan_.members.begin(), plan_.members.end(),
-                                  [](const LoopPlan::LoopMember& m) { return m.rounded != nullptr; });
-  plan_.threads = rounds ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
+  const bool units =
+      std::any_of(plan_.members.begin(), plan_.members.end(), [](const LoopPlan::LoopMember& m) { return m.form != nullptr; });
+  plan_.threads = units ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
   if (!take_clusters(scan, layout)) take_grid(scan, layout);
   GRAPHRUN_CHECK(plan_.workspace() <= LoopKernel::kWorkspace + graphrun::passed_bytes(scan), "what the blocks of a loop pass");
 }
@@ -135,7 +127,7 @@ void LoopPlanner::find_passed(const BoundScan& scan) {
   }
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     LoopPlan::LoopMember& m = plan_.members[i];
-    if (m.product == nullptr || (!plan_.in_clusters && m.rounded == nullptr)) continue;
+    if (m.product == nullptr || (!plan_.in_clusters && m.form == nullptr)) continue;
     for (std::size_t t = 0; t < m.product->terms(); ++t) {
       const std::size_t input = m.product->group.a(t);
       const std::optional<Maker> maker = maker_of(scan, i, input);
@@ -146,7 +138,7 @@ void LoopPlanner::find_passed(const BoundScan& scan) {
       if (from.rows != m.rows || from.columns != inner || made.dtype != m.product->dtype) continue;
       int& number = from.passes[maker->result];
       // If two products round a factor in different ways, it is passed as the first one reads it; the other reads the original.
-      if (number >= 0 && plan_.members[plan_.passed[static_cast<std::size_t>(number)].reader].rounded != m.rounded) continue;
+      if (number >= 0 && plan_.members[plan_.passed[static_cast<std::size_t>(number)].reader].form != m.form) continue;
       if (number < 0) {
         number = static_cast<int>(plan_.passed.size());
         plan_.passed.push_back({maker->instruction, maker->result, i, inner});
@@ -167,7 +159,7 @@ bool LoopPlanner::take_clusters(const BoundScan& scan, const ProgramLayout& layo
   const std::int64_t widest = widest_columns();
   // Blocks send whole tiles to each other if their columns begin at tiles; that costs the matrix units little or nothing.
   const bool rounds = std::any_of(plan_.passed.begin(), plan_.passed.end(),
-                                  [&](const LoopPlan::Passed& p) { return plan_.members[p.reader].rounded != nullptr; });
+                                  [&](const LoopPlan::Passed& p) { return plan_.members[p.reader].form != nullptr; });
   plan_.together = rounds && widest >= kWideColumns ? kColumnsOfTile : loop::kColumnsTogether;
   for (std::size_t i = limits_.clusters.size(); i-- > 0;) {
     plan_.column_parts = DeviceLimits::cluster_size(i);
@@ -226,14 +218,14 @@ std::int64_t LoopPlanner::widest_columns() const {
 double LoopPlanner::step_cycles() const {
   double cycles = 0;
   for (const LoopPlan::LoopMember& m : plan_.members) {
-    if (m.product == nullptr || m.rounded == nullptr) continue;
+    if (m.product == nullptr || m.form == nullptr) continue;
     const std::int64_t row_tiles = plan_.row_tiles_of(m), column_tiles = plan_.column_tiles_of(m);
     // The number of times that each factor is read.
     const std::int64_t down = loop::tiles_of(row_tiles, loop::warp_rows_of(row_tiles));
     const std::int64_t across = loop::tiles_of(column_tiles, loop::warp_columns_of(column_tiles));
     std::int64_t left = 0;
     for (std::size_t t = 0; t < m.product->terms(); ++t) {
-      left += row_tiles * loop::tiles_deep(m.product->group.products[t].k, m.rounded->in_word) * loop::kLeftTileBytes;
+      left += row_tiles * loop::tiles_deep(m.product->group.products[t].k, m.form->in_word) * loop::kLeftTileBytes;
     }
     const auto weights = static_cast<double>(static_cast<std::int64_t>(weight_bytes(m)) * down);
     cycles += cycles_of_memory(static_cast<double>(left * across));
@@ -261,8 +253,8 @@ void LoopPlanner::place_passed() {
     const LoopPlan::LoopMember& reader = plan_.members[p.reader];
     const auto element = static_cast<std::int64_t>(size_of(reader.product->dtype));
     const std::int64_t rows = plan_.rows_of(reader);
-    const std::int64_t bytes = reader.rounded == nullptr ? p.inner * loop::padded_rows(static_cast<int>(rows)) * element
-                                                         : loop::rounded_left_bytes(rows, p.inner, reader.rounded->in_word);
+    const std::int64_t bytes = reader.form == nullptr ? p.inner * loop::padded_rows(static_cast<int>(rows)) * element
+                                                      : loop::rounded_left_bytes(rows, p.inner, reader.form->in_word);
     p.at = plan_.passed_bytes, p.bytes = static_cast<std::size_t>(round_up(bytes, 16));
     plan_.passed_bytes += 2 * p.bytes;
   }
@@ -275,7 +267,7 @@ bool LoopPlanner::stages(const LoopPlan::LoopMember& m) const {
 
 // The smallest piece of left factors with which a product can run.
 std::size_t LoopPlanner::least_piece(const LoopPlan::LoopMember& m) const {
-  if (m.rounded == nullptr) {
+  if (m.form == nullptr) {
     if (!stages(m)) return 0;
     return static_cast<std::size_t>(loop::kDeep * round_up(plan_.rows_of(m), loop::kTileRows)) * size_of(m.product->dtype);
   }
@@ -287,12 +279,12 @@ std::size_t LoopPlanner::weight_bytes(const LoopPlan::LoopMember& m) const {
   const std::int64_t own = plan_.columns_of(m);
   const std::vector<MatrixProduct>& products = m.product->group.products;
   std::int64_t bytes = 0;
-  if (m.rounded == nullptr) {
+  if (m.form == nullptr) {
     for (const MatrixProduct& p : products) bytes += p.k * own * static_cast<std::int64_t>(size_of(m.product->dtype));
   } else {
     const std::int64_t column_tiles = plan_.column_tiles_of(m);
     for (std::size_t t = 0; t < m.product->terms(); ++t)
-      bytes += column_tiles * loop::tiles_deep(products[t].k, m.rounded->in_word) * loop::kRightTileBytes;
+      bytes += column_tiles * loop::tiles_deep(products[t].k, m.form->in_word) * loop::kRightTileBytes;
   }
   return static_cast<std::size_t>(round_up(bytes, 16));
 }
@@ -319,7 +311,7 @@ void LoopPlanner::deepen_piece() {
   const std::int64_t sums = plan_.threads * loop::kSumBytes;  // bytes of one tile's sums
   std::int64_t most = 0;
   for (const LoopPlan::LoopMember& m : plan_.members) {
-    if (m.rounded == nullptr) continue;
+    if (m.form == nullptr) continue;
     most = std::max<std::int64_t>(most,
                                   loop::warp_columns_of(plan_.column_tiles_of(m)) * loop::warp_rows_of(plan_.row_tiles_of(m)));
   }
@@ -327,10 +319,10 @@ void LoopPlanner::deepen_piece() {
   plan_.piece_bytes = std::max(plan_.piece_bytes, static_cast<std::size_t>(plan_.sums * sums));
   std::int64_t deepest = 0, row_tiles = 1;
   for (const LoopPlan::LoopMember& m : plan_.members) {
-    if (m.rounded == nullptr || !stages(m)) continue;
+    if (m.form == nullptr || !stages(m)) continue;
     row_tiles = std::max(row_tiles, loop::tiles_of(plan_.rows_of(m), cuda::kUnitRows));
     for (const MatrixProduct& p : m.product->group.products)
-      deepest = std::max(deepest, loop::tiles_deep(p.k, m.rounded->in_word));
+      deepest = std::max(deepest, loop::tiles_deep(p.k, m.form->in_word));
   }
   if (deepest == 0) return;
   const std::int64_t tile = row_tiles * loop::kLeftTileBytes;
@@ -341,7 +333,7 @@ void LoopPlanner::deepen_piece() {
 }  // namespace
 
 std::size_t ProductPart::passed_bytes() const {
-  const LoopPlan::RoundedForm* const form = rounded_form(*this, true);
+  const UnitForm* const form = form_of(*this, true);
   if (form == nullptr) return 0;
   std::int64_t most = 0;
   for (std::size_t t = 0; t < terms(); ++t) {

@@ -23,13 +23,6 @@
 namespace graphrun {
 
 struct LoopPlan {
-  // The type to which a product's factors are rounded.
-  struct RoundedForm {
-    const char* type;  // from runtime/cuda/matrix_units.h
-    const char* name;
-    int in_word;
-  };
-
   // An instruction of the body.
   struct LoopMember {
     std::string name;                        // name of its first result
@@ -42,9 +35,9 @@ struct LoopPlan {
     const ProductPart* product = nullptr;      // one of these three,
     const PointwisePart* pointwise = nullptr;  // or none for a copy
     const ElementPart* element = nullptr;
-    DType copied = DType::kFloat32;        // the type of a copy
-    bool waits = false;                    // there is a barrier before it
-    const RoundedForm* rounded = nullptr;  // for a product on matrix units
+    DType copied = DType::kFloat32;  // the type of a copy
+    bool waits = false;              // there is a barrier before it
+    const UnitForm* form = nullptr;  // of a product on matrix units
     // By left factor: its index in `passed`, or -1, and whether it is the value of the previous step.
     std::vector<int> reads_passed;
     std::vector<char> of_last_step;

@@ -30,7 +30,7 @@ class LoopPrinter {
  private:
   std::string includes() const {
     const bool rounds =
-        std::any_of(plan_.members.begin(), plan_.members.end(), [](const auto& m) { return m.rounded != nullptr; });
+        std::any_of(plan_.members.begin(), plan_.members.end(), [](const auto& m) { return m.form != nullptr; });
     const char* const products = !plan_.passed.empty() ? "loop_passed.h" : rounds ? "loop_rounded.h" : "loop_device.h";
     return kDeviceIncludes + fmt::format("#include \"ops/recurrent/{}\"\n", products);
   }
@@ -153,8 +153,8 @@ std::string LoopPrinter::comment(std::size_t i, const std::string& indent, Comme
 
 std::string LoopPrinter::order_of(const LoopPlan::Passed& p) const {
   const LoopPlan::LoopMember& reader = plan_.members[p.reader];
-  return reader.rounded != nullptr ? fmt::format("loop::TileOrder<{}>", reader.rounded->type)
-                                   : fmt::format("loop::PlainOrder<{}>", device_type(reader.product->dtype));
+  return reader.form != nullptr ? fmt::format("loop::TileOrder<{}>", reader.form->type)
+                                : fmt::format("loop::PlainOrder<{}>", device_type(reader.product->dtype));
 }
 
 std::string LoopPrinter::places_text() const {
@@ -269,7 +269,7 @@ std::string LoopPrinter::steps_text(Comments comments) const {
       "  loop::Step step{0, arguments.steps, arguments.reverse != 0};\n";
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     if (plan_.members[i].product == nullptr) continue;
-    const LoopPlan::RoundedForm* const form = plan_.members[i].rounded;
+    const UnitForm* const form = plan_.members[i].form;
     text += fmt::format(
         "  if (arguments.resident_{0} >= 0) {{\n"
         "    loop::{2}(product_{0}(arguments, step, part, shared, passing),\n"
@@ -304,15 +304,15 @@ std::string LoopPrinter::steps_text(Comments comments) const {
 std::string LoopPrinter::multiply_text(std::size_t i) const {
   const LoopPlan::LoopMember& m = plan_.members[i];
   const std::string product = fmt::format("product_{}(arguments, step, part, shared, passing)", names_[i]);
-  if (m.rounded == nullptr) {
+  if (m.form == nullptr) {
     return fmt::format("    loop::multiply({}, reinterpret_cast<{}*>(shared + arguments.piece));\n", product,
                        device_type(m.product->dtype));
   }
   return fmt::format(
       "    loop::multiply_rounded<{}, {}, {}, {}, {}>({},\n"
       "                           reinterpret_cast<unsigned*>(shared + arguments.piece), {}, {});\n",
-      m.rounded->type, loop::warp_rows_of(plan_.row_tiles_of(m)), loop::warp_columns_of(plan_.column_tiles_of(m)),
-      m.resident >= 0, plan_.threads, product, size("deep", plan_.deep), size("sums", plan_.sums));
+      m.form->type, loop::warp_rows_of(plan_.row_tiles_of(m)), loop::warp_columns_of(plan_.column_tiles_of(m)), m.resident >= 0,
+      plan_.threads, product, size("deep", plan_.deep), size("sums", plan_.sums));
 }
 
 std::string LoopPrinter::element_step_text(std::size_t i) const {

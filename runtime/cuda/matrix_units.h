@@ -31,11 +31,11 @@ GRAPHRUN_DEVICE bool finite(unsigned bits) { return (bits & 0x7F800000u) != 0x7F
 struct Tf32 {
   static constexpr int kInWord = 1;
   GRAPHRUN_DEVICE static unsigned word(const float (&x)[1]) {
-    const unsigned bits = bits_of(x[0]);
-    if (finite(bits)) return (bits + 0x1000u) & ~0x1FFFu;
-    return (bits & ~0x1FFFu) | ((bits & 0x1FFFu) != 0 ? 0x2000u : 0);  // the units ignore the dropped bits
+    const unsigned bits = bits_of(x[0]), rounded = (bits + 0x1000u) & ~0x1FFFu;
+    const unsigned cut = (bits & ~0x1FFFu) | ((bits & 0x1FFFu) != 0 ? 0x2000u : 0);  // the units ignore the dropped bits
+    return finite(bits) ? rounded : cut;
   }
-  GRAPHRUN_DEVICE static float number(unsigned word, int) { return float_of(word); }
+  GRAPHRUN_DEVICE static float number(unsigned word, int) { return float_of(word & ~0x1FFFu); }
 };
 
 // The upper 16 bits of float32; rounds to nearest, halves to even.
@@ -56,6 +56,27 @@ struct BFloat16 {
 #endif
   }
   GRAPHRUN_DEVICE static float number(unsigned word, int i) { return float_of(i == 0 ? word << 16 : word & 0xFFFF0000u); }
+};
+
+// float32 itself: a word is one number. The units multiply it as the sum of two TF32 numbers, which together have 22 bits of
+// its 24, and leave out the product of the two lower ones. A product is thus off by about 2^-22 of itself, less than what
+// rounding the sums of a few hundred products costs in float32.
+struct SplitFloat32 {
+  static constexpr int kInWord = 1;
+  struct Parts {
+    unsigned upper, lower;
+  };
+  GRAPHRUN_DEVICE static unsigned word(const float (&x)[1]) { return bits_of(x[0]); }
+  GRAPHRUN_DEVICE static float number(unsigned word, int) { return float_of(word); }
+  // Without branches, which would keep the compiler from computing several at a time.
+  GRAPHRUN_DEVICE static Parts parts(unsigned word) {
+    constexpr unsigned kDropped = 0x1FFFu;
+    const unsigned rounded = (word + 0x1000u) & ~kDropped;
+    // The largest numbers would round to infinity, so they are cut off.
+    const unsigned upper = finite(rounded) ? rounded : word & ~kDropped;
+    // Infinity minus itself is no number. A NaN may have become another number above, but its lower part stays one.
+    return {upper, (word & kDropped) != 0 ? bits_of(float_of(word) - float_of(upper)) : 0};
+  }
 };
 
 // The elements of the three matrices that a thread of the warp holds, t being its position there (PTX ISA, "Matrix Fragments
@@ -94,5 +115,27 @@ void multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 }
 
 #endif
+
+// Sums of more than one unit's products are added outside: the units cut off what they add, which adds up.
+template <>
+GRAPHRUN_DEVICE void multiply_add<SplitFloat32>(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  unsigned upper_a[4], lower_a[4], upper_b[2], lower_b[2];
+  GRAPHRUN_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    const SplitFloat32::Parts parts = SplitFloat32::parts(a[i]);
+    upper_a[i] = parts.upper, lower_a[i] = parts.lower;
+  }
+  GRAPHRUN_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    const SplitFloat32::Parts parts = SplitFloat32::parts(b[i]);
+    upper_b[i] = parts.upper, lower_b[i] = parts.lower;
+  }
+  float sum[4] = {};
+  multiply_add<Tf32>(sum, lower_a, upper_b);
+  multiply_add<Tf32>(sum, upper_a, lower_b);
+  multiply_add<Tf32>(sum, upper_a, upper_b);
+  GRAPHRUN_UNROLL
+  for (int i = 0; i < 4; ++i) d[i] += sum[i];
+}
 
 }  // namespace graphrun::cuda

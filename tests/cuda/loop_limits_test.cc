@@ -159,8 +159,8 @@ TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
         std::int64_t end = 0;
         for (const LoopPlan::LoopMember& m : plan.members) {
           if (m.product == nullptr) continue;
-          EXPECT_EQ(m.rounded != nullptr, limits.matrix_units) << name;
-          if (m.rounded == nullptr || m.resident < 0) continue;
+          EXPECT_EQ(m.form != nullptr, limits.matrix_units) << name;
+          if (m.form == nullptr || m.resident < 0) continue;
           EXPECT_GE(m.resident, end) << "weights of two products in one place";
           EXPECT_EQ(m.resident % 16, 0);
           const std::int64_t own = widest_share(plan, m);

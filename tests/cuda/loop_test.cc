@@ -159,7 +159,10 @@ class WithClusters {
     if (tests::tested_device().backend().limits().clusters[0] == 0) return;
     const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols_of(shape.time, shape.batch), target);
     ASSERT_EQ(loops.size(), 2u);
-    for (const LoopKernel::Traits& loop : loops) EXPECT_TRUE(loop.in_clusters && loop.keeps_weights);
+    for (const LoopKernel::Traits& loop : loops) {
+      if (!tests::is_emulated() && !loop.synchronizes) continue;  // a GPU runs narrow layers by rows
+      EXPECT_TRUE(loop.in_clusters && loop.keeps_weights);
+    }
   }
 
  private:

@@ -55,6 +55,35 @@ TEST(MatrixUnits, KeepWhatIsNoNumber) {
   }
 }
 
+// The two parts of float32 have 22 bits together, and what is not finite stays what it is.
+TEST(MatrixUnits, SplitFloat32) {
+  struct Numbers {
+    float upper, lower;
+  };
+  const auto parts = [](float x) {
+    const SplitFloat32::Parts words = SplitFloat32::parts(SplitFloat32::word({x}));
+    return Numbers{Tf32::number(words.upper, 0), Tf32::number(words.lower, 0)};
+  };
+  const auto expect_split = [&](float x) {
+    EXPECT_LE(std::abs(static_cast<double>(parts(x).upper) + static_cast<double>(parts(x).lower) - x),
+              std::exp2(-22.) * std::abs(x))
+        << x;
+  };
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> exponents(-30, 30);
+  for (int i = 0; i < 100000; ++i) expect_split((i % 2 == 0 ? 1.f : -1.f) * std::exp2(exponents(random)));
+  for (const float sign : {1.f, -1.f}) {
+    const float infinity = sign * std::numeric_limits<float>::infinity();
+    expect_split(sign * 0.f), expect_split(sign * std::numeric_limits<float>::max());
+    EXPECT_EQ(parts(infinity).upper, infinity);
+    EXPECT_EQ(parts(infinity).lower, 0);
+  }
+  for (unsigned bits : {0x7FC00000u, 0x7F800001u, 0x7FFFFFFFu, 0xFF80F000u}) {
+    const Numbers both = parts(float_of(bits));
+    EXPECT_TRUE(std::isnan(both.upper + both.lower)) << bits;
+  }
+}
+
 // Each warp multiplies its own matrices, the second one more of them than the first.
 template <class Form>
 void expect_products(bool together) {
@@ -107,6 +136,7 @@ TEST(MatrixUnits, MultiplyWarpByWarp) {
       set_emulation_backwards(backwards);
       expect_products<Tf32>(together);
       expect_products<BFloat16>(together);
+      expect_products<SplitFloat32>(together);
     }
   }
   set_emulation_backwards(false);

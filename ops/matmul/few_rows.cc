@@ -9,10 +9,24 @@
 
 #include "ops/matmul/few_rows_device.h"
 #include "ops/matmul/product_part.h"
+#include "ops/matmul/vectors.h"
 #include "runtime/cuda/matrix_units.h"
 
 namespace graphrun {
 namespace {
+
+// Whether all right factors are the same at every step of a scan.
+bool are_constant(const KernelRequest& request, const ProductGroup& group) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < group.products.size(); ++i) count += request.is_constant(group.b(i));
+  return count == group.products.size();
+}
+
+// Whether a kernel of its own pays: smaller products take little time either way, larger ones are the library's.
+bool pays(const MatrixProduct& p) {
+  constexpr std::int64_t kFewestElements = 128 * 128, kMostOperations = std::int64_t{1} << 29;
+  return p.k * p.n >= kFewestElements && p.k * p.n <= kMostOperations / p.m;
+}
 
 bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
   constexpr std::int64_t kMostRows = 128, kMostElements = std::int64_t{1} << 28;
@@ -21,10 +35,12 @@ bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
   if (request.outputs[0].dtype != DType::kFloat32 || group.products.size() > kMostFactors) return false;
   for (std::size_t i = 0; i < group.products.size(); ++i) {
     const MatrixProduct& p = group.products[i];
-    if (!request.is_constant(group.b(i)) || p.transpose_a || (p.accumulate && i == 0)) return false;
+    if (p.transpose_a || p.transpose_b != group.products[0].transpose_b || (p.accumulate && i == 0)) return false;
     if (p.m == 0 || p.n == 0 || p.k == 0 || p.m > kMostRows || p.n >= kMostElements / p.k) return false;
+    if (!are_constant(request, group) && !pays(p)) return false;
   }
-  return true;
+  // Those of float32 rows read each weight once, without splitting it.
+  return !are_vector_products(group) || (are_constant(request, group) && request.products != ProductPrecision::kFloat32);
 }
 
 // Chooses clusters of at most eight blocks, a size that every device with clusters supports, and gives each enough columns that
@@ -64,7 +80,22 @@ void make_text(FewRowsPlan& plan) {
     plan.results.push_back(plan.arguments.add_address(fmt::format("y{}", g), "float"));
     results += fmt::format("{}arguments.y{}", g == 0 ? "" : ", ", g);
   }
-  plan.right = plan.arguments.add_address("right", "const unsigned");
+  const std::string shape = fmt::format("few_rows::Shape<{}, {}, {}, {}, {}, {}, {}>", plan.row_tiles, plan.warp_columns,
+                                        plan.warps, plan.row_warps, plan.parts, plan.group.products[0].n, plan.groups());
+  const std::string inner = fmt::format("few_rows::Inner<{}>", lengths), form = unit_form(plan.precision).type;
+  std::string factors, right;
+  if (plan.stores()) {
+    plan.right.push_back(plan.arguments.add_address("right", "const unsigned"));
+    right = fmt::format("few_rows::StoredRight<{}>{{arguments.right}}", shape);
+  } else {
+    for (std::size_t i = 0; i < plan.group.products.size(); ++i) {
+      plan.right.push_back(plan.arguments.add_address(fmt::format("b{}", i), "const float"));
+      factors += fmt::format("{}arguments.b{}", i == 0 ? "" : ", ", i);
+    }
+    factors = fmt::format("  const float* const factors[] = {{{}}};\n", factors);
+    right =
+        fmt::format("few_rows::PlainRight<{}, {}, {}, {}>{{factors}}", form, shape, inner, plan.group.products[0].transpose_b);
+  }
   plan.arguments.add("rows", static_cast<std::int32_t>(plan.group.products[0].m));
   plan.wide = plan.arguments.add<std::int32_t>("wide");
   const std::string body = fmt::format(
@@ -72,12 +103,11 @@ void make_text(FewRowsPlan& plan) {
 GRAPHRUN_ENTRY(graphrun_@, Arguments) {{
   const float* const left[] = {{{}}};
   float* const results[] = {{{}}};
-  few_rows::multiply<{}, few_rows::Shape<{}, {}, {}, {}, {}, {}, {}>, few_rows::Inner<{}>>(
-      left, arguments.right, results, arguments.rows, arguments.wide != 0);
+{}  few_rows::multiply<{}, {}, {}>(
+      left, {}, results, arguments.rows, arguments.wide != 0);
 }}
 {})x",
-      kTextBegin, plan.arguments.text(), left, results, unit_form(plan.precision).type, plan.row_tiles, plan.warp_columns,
-      plan.warps, plan.row_warps, plan.parts, plan.group.products[0].n, plan.groups(), lengths, kTextEnd);
+      kTextBegin, plan.arguments.text(), left, results, factors, form, shape, inner, right, kTextEnd);
   plan.text = named_text("#include \"ops/matmul/few_rows_device.h\"\n", body);
 }
 
@@ -90,7 +120,8 @@ std::optional<FewRowsPlan> plan_few_rows(const KernelRequest& request, const Pro
   for (std::size_t t = 0; t < plan.terms(); ++t)
     plan.steps += few_rows::steps_of(static_cast<int>(group.products[t].k), unit_form(plan.precision).in_word);
   plan.tiles = few_rows::tiles_of_columns(static_cast<int>(group.products[0].n)) * static_cast<std::int64_t>(plan.groups());
-  plan.packed = static_cast<std::size_t>(plan.steps * plan.tiles) * few_rows::kWordsOfTile * sizeof(unsigned);
+  if (are_constant(request, group))
+    plan.packed = static_cast<std::size_t>(plan.steps * plan.tiles) * few_rows::kWordsOfTile * sizeof(unsigned);
   if (!divide(plan, request.device)) return {};
   make_text(plan);
   return plan;

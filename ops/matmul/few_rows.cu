@@ -24,7 +24,7 @@ struct StoreRightBody {
     const int of_tile = static_cast<int>(i % kWordsOfTile), thread = of_tile / kStepWordsOfThread;
     const int which = of_tile % kStepWordsOfThread;
     const std::int64_t column = tile * cuda::kUnitColumns + thread / 4;
-    const std::int64_t word = step * few_rows::kStepWords + which / 2 * cuda::kUnitWords + thread % 4 + which % 2 * 4;
+    const std::int64_t word = step * few_rows::kStepWords + few_rows::word_of_step(thread, which);
     float x[Form::kInWord];
     GRAPHRUN_UNROLL
     for (int j = 0; j < Form::kInWord; ++j) {
@@ -60,7 +60,9 @@ void multiply_few_rows(const FewRowsPlan& plan, cuda::GeneratedKernel& kernel, c
     wide &= reinterpret_cast<std::uintptr_t>(a) % kWide == 0 && plan.group.products[t].k % 4 == 0;
   }
   for (std::size_t g = 0; g < plan.results.size(); ++g) arguments.set_address(plan.results[g], c.outputs[plan.group.y(g)].data);
-  arguments.set_address(plan.right, c.workspace);
+  if (plan.stores()) arguments.set_address(plan.right[0], c.workspace);
+  for (std::size_t i = 0; !plan.stores() && i < plan.right.size(); ++i)
+    arguments.set_address(plan.right[i], c.inputs[plan.group.b(i)].data);
   arguments.set(plan.wide, std::int32_t{wide});
   kernel.launch(c.stream, {plan.clusters * plan.parts, plan.warps * cuda::kWarpThreads, plan.shared, true, false, plan.parts},
                 arguments.bytes());
@@ -68,12 +70,19 @@ void multiply_few_rows(const FewRowsPlan& plan, cuda::GeneratedKernel& kernel, c
 
 }  // namespace
 
-std::shared_ptr<const PreparedKernel> few_rows_kernel(const KernelRequest& request, const ProductGroup& group) {
+void run_few_rows(Kernel& kernel, const KernelRequest& request, const ProductGroup& group) {
   std::optional<FewRowsPlan> planned = plan_few_rows(request, group);
-  if (!planned) return nullptr;
+  if (!planned) return;
   const auto plan = std::make_shared<const FewRowsPlan>(*std::move(planned));
-  const auto kernel = std::make_shared<std::shared_ptr<cuda::GeneratedKernel>>();
-  const auto choose = [plan, kernel] { *kernel = cuda::generated_kernel(plan->text.entry, plan->text.text); };
+  if (!plan->stores()) {
+    kernel.run = [plan, code = cuda::generated_kernel(plan->text.entry, plan->text.text)](const KernelContext& c) {
+      multiply_few_rows(*plan, *code, c);
+    };
+    kernel.workspace = 0;
+    return;
+  }
+  const auto code = std::make_shared<std::shared_ptr<cuda::GeneratedKernel>>();
+  const auto choose = [plan, code] { *code = cuda::generated_kernel(plan->text.entry, plan->text.text); };
   const auto prepare = [plan](const KernelContext& c) {
     switch (plan->precision) {
       case ProductPrecision::kFloat32: return store_right<cuda::SplitFloat32>(*plan, c);
@@ -81,8 +90,8 @@ std::shared_ptr<const PreparedKernel> few_rows_kernel(const KernelRequest& reque
       case ProductPrecision::kBFloat16: return store_right<cuda::BFloat16>(*plan, c);
     }
   };
-  const auto run = [plan, kernel](const KernelContext& c) { multiply_few_rows(*plan, **kernel, c); };
-  return std::make_shared<PreparedKernel>(PreparedKernel{plan->packed, choose, prepare, run});
+  const auto run = [plan, code](const KernelContext& c) { multiply_few_rows(*plan, **code, c); };
+  kernel.prepared = std::make_shared<PreparedKernel>(PreparedKernel{plan->packed, choose, prepare, run});
 }
 
 }  // namespace graphrun

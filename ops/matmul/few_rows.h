@@ -1,5 +1,6 @@
-// Products whose left factors have few rows and whose right factors are constant, inside a scan that a device runs launch by
-// launch: the decoder of a translator, for example. Each group of products is one launch (ops/matmul/few_rows_device.h).
+// Products whose left factors have few rows, each group of them in one launch (ops/matmul/few_rows_device.h). In a scan that a
+// device runs launch by launch, the decoder of a translator for example, constant right factors are stored before the first
+// step, in the order in which threads read them; elsewhere they are read as they are.
 #pragma once
 
 #include <cstddef>
@@ -22,23 +23,25 @@ struct FewRowsPlan {
   int parts = 0;                      // blocks of a cluster, which divide the summed axis
   int row_tiles = 0, warp_columns = 1;
   std::int64_t clusters = 0;
-  std::size_t shared = 0, packed = 0;  // bytes: of a block's memory, and of the right factors as they are stored
+  std::size_t shared = 0, packed = 0;  // bytes: of a block's memory, and of the right factors if they are stored
   DeviceText text;
   ArgumentLayout arguments;
-  std::vector<Argument> left, results;
-  Argument right, wide;
+  std::vector<Argument> left, right, results;
+  Argument wide;
+
+  bool stores() const { return packed > 0; }
 
   std::size_t terms() const { return group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1; }
   std::size_t groups() const { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
 };
 
-// Nothing if the products cannot run in this way: on a device without clusters or matrix units, with right factors that change,
-// with more than 128 rows, or with longer summed axes than a cluster has room for. The right factors are rounded to the
-// request's precision when they are prepared, the left factors when they are multiplied; sums are float32, in an order that
+// Nothing if the products cannot run in this way: on a device without clusters or matrix units, with more than 128 rows, or
+// with longer summed axes than a cluster has room for. Right factors are rounded to
+// the request's precision when they are stored, other factors when they are multiplied; sums are float32, in an order that
 // sizes alone determine.
 std::optional<FewRowsPlan> plan_few_rows(const KernelRequest& request, const ProductGroup& group);
 
-// On CUDA: the kernel, or null.
-std::shared_ptr<const PreparedKernel> few_rows_kernel(const KernelRequest& request, const ProductGroup& group);
+// On CUDA: gives the kernel of such products this way of running, if there is one.
+void run_few_rows(Kernel& kernel, const KernelRequest& request, const ProductGroup& group);
 
 }  // namespace graphrun

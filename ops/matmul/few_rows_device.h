@@ -1,10 +1,10 @@
 // Products whose left factors have few rows, on the matrix units of a cluster of blocks. For the text of generated kernels.
 //
 // y_g [rows, columns] = Σ_t a_t [rows, inner_t] · b_{t or g}: several terms, or several results of one term. The right factors
-// were rounded and stored before (ops/matmul/few_rows.h), in the order in which threads read them. A cluster computes some
-// columns of all rows; its blocks divide the summed axis, which leaves enough work in flight for products of a few
-// microseconds. Each block multiplies its part and sends the sums of every tile to one block of the cluster, which adds them in
-// the order of the parts.
+// are read as they are, or were rounded and stored before (ops/matmul/few_rows.h), in the order in which threads read them. A
+// cluster computes some columns of all rows; its blocks divide the summed axis, which leaves enough work in flight for products
+// of a few microseconds. Each block multiplies its part and sends the sums of every tile to one block of the cluster, which
+// adds them in the order of the parts.
 #pragma once
 
 #include "ops/generated/device_pack.h"
@@ -23,6 +23,11 @@ GRAPHRUN_DEVICE constexpr int steps_of(int inner, int in_word) {
 }
 GRAPHRUN_DEVICE constexpr int tiles_of_columns(int columns) { return (columns + cuda::kUnitColumns - 1) / cuda::kUnitColumns; }
 
+// Where word `which` of a thread is along the summed axis of a step, in words. Its column is thread / 4 of the tile.
+GRAPHRUN_DEVICE constexpr int word_of_step(int thread, int which) {
+  return which / 2 * cuda::kUnitWords + thread % 4 + which % 2 * 4;
+}
+
 // The lengths of the summed axis, by term.
 template <int... lengths>
 struct Inner {
@@ -35,6 +40,19 @@ struct Inner {
   GRAPHRUN_DEVICE static void each(const Visit& visit) {
     int term = 0;
     (visit(term++, lengths), ...);
+  }
+  // The term that a step of all terms belongs to: its number, its length, and the step's number in it.
+  struct Step {
+    int term, length, number;
+  };
+  GRAPHRUN_DEVICE static Step step(int of_all, int in_word) {
+    Step found = {-1, 0, of_all};
+    each([&](int term, int length) {
+      if (found.term >= 0) return;
+      const int of_term = steps_of(length, in_word);
+      found.number < of_term ? void((found.term = term, found.length = length)) : void(found.number -= of_term);
+    });
+    return found;
   }
 };
 
@@ -58,14 +76,11 @@ GRAPHRUN_DEVICE void stage(const float* const (&a)[I::kTerms], int rows, int fir
   constexpr int kOfWarp = (S::kRows + S::kWarps - 1) / S::kWarps, kAtOnce = kOfWarp <= 10 ? kOfWarp : 8;
   const int warp = cuda::thread_index() / cuda::kWarpThreads;
   for (int four = cuda::thread_index() % cuda::kWarpThreads; four < count * kFours; four += cuda::kWarpThreads) {
-    int step = first + four / kFours, inner = 0;  // the step of its term
-    const float* from = nullptr;
-    I::each([&](int term, int length) {
-      if (from != nullptr) return;
-      const int of_term = steps_of(length, Form::kInWord);
-      step < of_term ? void((from = a[term], inner = length)) : void(step -= of_term);
-    });
-    const int k = step * kInStep + four % kFours * 4;
+    const typename I::Step step = I::step(first + four / kFours, Form::kInWord);
+    const float* from = a[0];
+    GRAPHRUN_UNROLL
+    for (int t = 1; t < I::kTerms; ++t) from = step.term == t ? a[t] : from;
+    const int inner = step.length, k = step.number * kInStep + four % kFours * 4;
     for (int begin = 0; begin < kOfWarp; begin += kAtOnce) {
       // All loads are issued before the first number is used. There are no branches, so elements outside are read from a valid
       // address, and replaced by zeros below.
@@ -101,11 +116,74 @@ GRAPHRUN_DEVICE void stage(const float* const (&a)[I::kTerms], int rows, int fir
   }
 }
 
-// `packed`: words [step, column tile of all results, thread of a warp, kStepWordsOfThread]. `wide`: every row of a left factor
-// begins at a multiple of 16 bytes.
-template <class Form, class S, class I>
-GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const unsigned* packed, float* const (&y)[S::kGroups],
-                              int rows, bool wide) {
+using RightWords = element::Pack<unsigned, kStepWordsOfThread>;
+
+// Right factors that were stored before: words [step, column tile of all results, thread of a warp, kStepWordsOfThread].
+template <class S>
+struct StoredRight {
+  const unsigned* packed;
+
+  struct Tile {
+    const unsigned* at;
+    GRAPHRUN_DEVICE RightWords words(int step) const {
+      return element::load<kStepWordsOfThread>(at + static_cast<std::int64_t>(step) * (S::kTiles * kWordsOfTile));
+    }
+  };
+  GRAPHRUN_DEVICE Tile tile(int tile, int thread) const {
+    return {packed + (tile * cuda::kWarpThreads + thread) * kStepWordsOfThread};
+  }
+};
+
+// Right factors as they are: [inner, columns], or [columns, inner] if transposed.
+template <class Form, class S, class I, bool transposed>
+struct PlainRight {
+  static constexpr int kFactors = I::kTerms > S::kGroups ? I::kTerms : S::kGroups;
+  const float* const (&factors)[kFactors];
+
+  struct Tile {
+    const float* factors[I::kTerms];
+    int column, thread;
+    GRAPHRUN_DEVICE RightWords words(int of_all) const {
+      const typename I::Step step = I::step(of_all, Form::kInWord);
+      const float* from = factors[0];
+      GRAPHRUN_UNROLL
+      for (int t = 1; t < I::kTerms; ++t) from = step.term == t ? factors[t] : from;
+      // As above: elements outside are read from a valid address, and replaced by zeros.
+      float x[kStepWordsOfThread][Form::kInWord];
+      const bool there = column < S::kColumns;
+      const int own = there ? column : 0;
+      GRAPHRUN_UNROLL
+      for (int w = 0; w < kStepWordsOfThread; ++w) {
+        GRAPHRUN_UNROLL
+        for (int j = 0; j < Form::kInWord; ++j) {
+          const int k = (step.number * kStepWords + word_of_step(thread, w)) * Form::kInWord + j;
+          const std::int64_t row = k < step.length ? k : 0;
+          const float number = from[transposed ? own * static_cast<std::int64_t>(step.length) + row : row * S::kColumns + own];
+          x[w][j] = there && k < step.length ? number : 0.f;
+        }
+      }
+      RightWords out;
+      GRAPHRUN_UNROLL
+      for (int w = 0; w < kStepWordsOfThread; ++w) out.v[w] = Form::word(x[w]);
+      return out;
+    }
+  };
+  GRAPHRUN_DEVICE Tile tile(int tile, int thread) const {
+    Tile out;
+    const int group = S::kGroups > 1 ? tile / S::kOfGroup : 0;
+    GRAPHRUN_UNROLL
+    for (int t = 0; t < I::kTerms; ++t) out.factors[t] = factors[t];
+    GRAPHRUN_UNROLL
+    for (int g = 1; g < S::kGroups; ++g) out.factors[0] = group == g ? factors[g] : out.factors[0];
+    out.column = (tile - group * S::kOfGroup) * cuda::kUnitColumns + thread / 4, out.thread = thread;
+    return out;
+  }
+};
+
+// `wide`: every row of a left factor begins at a multiple of 16 bytes.
+template <class Form, class S, class I, class Right>
+GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const Right& factors, float* const (&y)[S::kGroups], int rows,
+                              bool wide) {
   constexpr int kSteps = I::steps(Form::kInWord), kMost = I::most_steps(Form::kInWord, S::kParts);
   constexpr int kPitch = kMost * kStepWords + kRowPadding, kSlots = S::kWarpRows * S::kWarpColumns;
   const int part = cuda::cluster_rank(), cluster = static_cast<int>(cuda::block_index()) / S::kParts;
@@ -116,23 +194,16 @@ GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const unsigned
   float* const sums = reinterpret_cast<float*>(left + S::kRows * kPitch);
 
   // The first steps of the right factors are loaded while the left factors are rounded.
-  using Words = element::Pack<unsigned, kStepWordsOfThread>;
   constexpr int kAhead = S::kWarpColumns > 2 ? 2 : 4;
-  const unsigned* right[S::kWarpColumns];
+  typename Right::Tile right[S::kWarpColumns];
   GRAPHRUN_UNROLL
   for (int c = 0; c < S::kWarpColumns; ++c) {
     // Beyond the last: the last again, never written.
     const int tile = first_tile + warp / S::kRowWarps * S::kWarpColumns + c;
-    right[c] = packed + ((static_cast<std::int64_t>(first) * S::kTiles + (tile < S::kTiles ? tile : S::kTiles - 1)) *
-                             cuda::kWarpThreads +
-                         thread) *
-                            kStepWordsOfThread;
+    right[c] = factors.tile(tile < S::kTiles ? tile : S::kTiles - 1, thread);
   }
-  constexpr int kNextStep = S::kTiles * kWordsOfTile;
-  const auto words_of = [&](int step, int c) {
-    return element::load<kStepWordsOfThread>(right[c] + static_cast<std::int64_t>(step) * kNextStep);
-  };
-  Words words[kAhead][S::kWarpColumns];
+  const auto words_of = [&](int step, int c) { return right[c].words(first + step); };
+  RightWords words[kAhead][S::kWarpColumns];
   GRAPHRUN_UNROLL
   for (int u = 0; u < kAhead; ++u) {
     GRAPHRUN_UNROLL
@@ -149,7 +220,7 @@ GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const unsigned
     for (int u = 0; u < kAhead; ++u) {
       const int step = begin + u;
       if (step >= count) break;
-      Words now[S::kWarpColumns];
+      RightWords now[S::kWarpColumns];
       GRAPHRUN_UNROLL
       for (int c = 0; c < S::kWarpColumns; ++c) {
         now[c] = words[u][c];

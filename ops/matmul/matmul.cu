@@ -114,7 +114,7 @@ REGISTER_KERNEL("matmul", kCuda, [](const KernelRequest& given) {
   if (!plan.one_factor) return kernel;
   const ProductGroup group{ProductGroup::Kind::kMany, {plan.product}};
   take_part(kernel, request, group);
-  kernel.prepared = few_rows_kernel(request, group);
+  run_few_rows(kernel, request, group);
   return kernel;
 });
 REGISTER_KERNEL("matmul_reduce", kCuda, [](const KernelRequest& request) {
@@ -189,7 +189,7 @@ Kernel bind_group(const KernelRequest& given, const ProductGroup& group) {
   Kernel kernel =
       with_float(request.outputs.at(0).dtype, [&](auto zero) { return group_kernel<decltype(zero)>(group, request.products); });
   take_part(kernel, request, group);
-  kernel.prepared = few_rows_kernel(request, group);
+  run_few_rows(kernel, request, group);
   return kernel;
 }
 REGISTER_KERNEL("matmul_many", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_many(r)); });

@@ -87,16 +87,19 @@ TEST(Nvrtc, CompilesProductsOfFewRows) {
   std::string all;
   for (const ProductGroup& group : {ProductGroup{ProductGroup::Kind::kSum, {first, second}},
                                     ProductGroup{ProductGroup::Kind::kMany, {alone, alone, alone}}}) {
-    for (const ProductPrecision products : {ProductPrecision::kTf32, ProductPrecision::kBFloat16}) {
-      KernelRequest request;
-      request.products = products;
-      request.device = {132, 256, 227 << 10, true, {66, 33, 16, 8}};
-      request.outputs.push_back({nullptr, DType::kFloat32, {80, 1000}});
-      request.constant_inputs.assign(6, true);
-      const std::optional<FewRowsPlan> plan = plan_few_rows(request, group);
-      ASSERT_TRUE(plan);
-      EXPECT_LE(plan->clusters, 16);
-      all += plan->text.text;
+    for (const ProductPrecision products : {ProductPrecision::kFloat32, ProductPrecision::kTf32, ProductPrecision::kBFloat16}) {
+      for (const bool in_scan : {false, true}) {
+        KernelRequest request;
+        request.products = products;
+        request.device = {132, 256, 227 << 10, true, {66, 33, 16, 8}};
+        request.outputs.push_back({nullptr, DType::kFloat32, {80, 1000}});
+        if (in_scan) request.constant_inputs.assign(6, true);
+        const std::optional<FewRowsPlan> plan = plan_few_rows(request, group);
+        ASSERT_TRUE(plan);
+        EXPECT_EQ(plan->stores(), in_scan);
+        EXPECT_LE(plan->clusters, 16);
+        all += plan->text.text;
+      }
     }
   }
   EXPECT_THAT(nvrtc->compile(all, "compute_90", false), HasSubstr("f32.bf16.bf16.f32"));

@@ -1,10 +1,12 @@
-// Products of few rows on a device (ops/matmul/vectors.h), compared with the CPU's: sizes for every kernel of theirs.
+// Products of few rows on a device, with right factors as they are, compared with the CPU's: up to four rows
+// (ops/matmul/vectors.h) at sizes for every kernel of theirs, and more (ops/matmul/few_rows.h).
 #include "ops/matmul/vectors.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <string>
@@ -84,10 +86,11 @@ class Vectors : public ::testing::TestWithParam<VectorSizes> {
   static std::vector<Tensor> run(const Program& program, const Target& target) {
     return Executable(program, std::make_shared<Variables>(), target).run(feeds_of_vectors(program));
   }
+  static void expect_what_the_cpu_gives(const VectorSizes& sizes);
 };
 
-TEST_P(Vectors, GiveWhatTheCpuGives) {
-  const Program program = products_of(GetParam());
+void Vectors::expect_what_the_cpu_gives(const VectorSizes& sizes) {
+  const Program program = products_of(sizes);
   const std::vector<Tensor> expected = run(program, cpu_device());
   const Device& device = tests::tested_device();
   EXPECT_LT(most_apart(run(program, {device, WeightForm::kFloat32, ProductPrecision::kFloat32}), expected), 2e-6);
@@ -98,12 +101,40 @@ TEST_P(Vectors, GiveWhatTheCpuGives) {
     EXPECT_GT(apart, rounded / 1024) << "nothing was rounded";
   }
 }
+TEST_P(Vectors, GiveWhatTheCpuGives) { expect_what_the_cpu_gives(GetParam()); }
 // One row and more; sizes that packs of four divide, and others; enough columns for blocks of whole lines; more summed numbers
 // than a block reads at once; one column.
 INSTANTIATE_TEST_SUITE_P(Sizes, Vectors,
                          ::testing::Values(VectorSizes{1, 33, 20}, VectorSizes{1, 1100, 36}, VectorSizes{1, 17, 2052},
                                            VectorSizes{1, 700, 7}, VectorSizes{3, 520, 24}, VectorSizes{4, 65, 41},
                                            VectorSizes{2, 9, 1}, VectorSizes{4, 1, 4}, VectorSizes{5, 33, 20}));
+
+class PlainFewRows : public Vectors {
+ protected:
+  void SetUp() override {
+    Vectors::SetUp();
+    if (!tests::is_emulated()) return;
+    DeviceLimits& limits = tests::emulated_limits();
+    limits.threads = 64, limits.shared = 96 << 10, limits.clusters = {3, 2, 0, 0};
+  }
+  void TearDown() override {
+    if (tests::is_emulated()) tests::emulated_limits() = before_;
+  }
+
+ private:
+  const DeviceLimits before_ = tests::tested_device().backend().limits();
+};
+
+TEST_P(PlainFewRows, GiveWhatTheCpuGives) {
+  if (tests::tested_device().backend().limits().clusters == std::array<int, 4>{}) GTEST_SKIP() << "the device has no clusters";
+  expect_what_the_cpu_gives(GetParam());
+  if (!tests::is_emulated()) return;
+  std::size_t plain = 0;
+  for (const std::string& text : tests::generated_texts()) plain += text.find("few_rows::PlainRight") != std::string::npos;
+  EXPECT_GE(plain, 3u * 3u * 2u);  // products alone, of one factor, and summed; in each precision; transposed or not
+}
+// Sizes that tiles and steps divide, and others.
+INSTANTIATE_TEST_SUITE_P(Sizes, PlainFewRows, ::testing::Values(VectorSizes{5, 130, 127}, VectorSizes{33, 128, 136}));
 
 TEST(VectorProducts, HaveFewRowsAndFactors) {
   using Kind = ProductGroup::Kind;

@@ -47,7 +47,8 @@ class DeviceLoop : public LoopKernel {
 
   std::size_t workspace() const override { return plan_.workspace(); }
   Traits traits() const override {
-    return {plan_.synchronizes(), plan_.cluster() > 1, plan_.keeps_weights(), plan_.grid_row_parts()};
+    return {plan_.synchronizes(),   plan_.cluster() > 1, plan_.keeps_weights(),
+            plan_.grid_row_parts(), plan_.rounds(),      plan_.step_cycles};
   }
   std::string text() const override { return commented_loop_text(plan_); }
   std::string describe() const override {

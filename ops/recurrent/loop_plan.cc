@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/recurrent/loop_passed.h"
+#include "ops/recurrent/step_cycles.h"
 #include "ops/round_up.h"
 #include "runtime/scan/dependence.h"
 
@@ -47,11 +48,6 @@ std::optional<Maker> maker_of(const BoundScan& scan, std::size_t reader, std::si
   return std::nullopt;
 }
 
-// The cycles that a multiprocessor takes to read that many bytes of the device's memory (while all others do so too), and of
-// shared memory.
-double cycles_of_memory(double bytes) { return bytes / 24; }
-double cycles_of_own(double bytes) { return bytes / 128; }
-
 // Fills in a plan.
 class LoopPlanner {
  public:
@@ -64,6 +60,7 @@ class LoopPlanner {
   void take_grid(const BoundScan& scan, const ProgramLayout& layout);
   bool has_rows_apart(const BoundScan& scan, const ProgramLayout& layout) const;
   std::int64_t widest_columns() const;
+  double factor_cycles() const;
   double step_cycles() const;
   void place();
   void place_weights();
@@ -107,10 +104,9 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
     if (member.product != nullptr) member.form = form_of(*member.product, limits_.matrix_units);
     plan_.members.push_back(member);
   }
-  const bool units =
-      std::any_of(plan_.members.begin(), plan_.members.end(), [](const LoopPlan::LoopMember& m) { return m.form != nullptr; });
-  plan_.threads = units ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
+  plan_.threads = plan_.has_units() ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
   if (!take_clusters(scan, layout)) take_grid(scan, layout);
+  plan_.step_cycles = step_cycles();
   GRAPHRUN_CHECK(plan_.workspace() <= LoopKernel::kWorkspace + graphrun::passed_bytes(scan), "what the blocks of a loop pass");
 }
 
@@ -191,11 +187,11 @@ void LoopPlanner::take_grid(const BoundScan& scan, const ProgramLayout& layout) 
     const std::int64_t most = std::min<std::int64_t>(
         {kMostRowParts, limits_.multiprocessors, loop::tiles_of(plan_.members[0].rows, cuda::kUnitRows)});
     const bool kept = plan_.keeps_weights();
-    double least = step_cycles();
+    double least = factor_cycles();
     for (std::int64_t parts = 2; parts <= most; ++parts) {
       take(parts);
-      if (!plan_.fits() || (kept && !plan_.keeps_weights()) || step_cycles() >= least) continue;
-      best = parts, least = step_cycles();
+      if (!plan_.fits() || (kept && !plan_.keeps_weights()) || factor_cycles() >= least) continue;
+      best = parts, least = factor_cycles();
     }
   }
   take(best);
@@ -214,8 +210,8 @@ std::int64_t LoopPlanner::widest_columns() const {
   return widest;
 }
 
-// An estimate of the cycles that a block takes to read the factors of a step's products.
-double LoopPlanner::step_cycles() const {
+// An estimate of the cycles that a block takes to read the factors of a step's rounded products.
+double LoopPlanner::factor_cycles() const {
   double cycles = 0;
   for (const LoopPlan::LoopMember& m : plan_.members) {
     if (m.product == nullptr || m.form == nullptr) continue;
@@ -228,8 +224,30 @@ double LoopPlanner::step_cycles() const {
       left += row_tiles * loop::tiles_deep(m.product->group.products[t].k, m.form->in_word) * loop::kLeftTileBytes;
     }
     const auto weights = static_cast<double>(static_cast<std::int64_t>(weight_bytes(m)) * down);
-    cycles += cycles_of_memory(static_cast<double>(left * across));
-    cycles += m.resident >= 0 ? cycles_of_own(weights) : cycles_of_memory(weights);
+    cycles += step_cycles::of_memory(static_cast<double>(left * across));
+    cycles += m.resident >= 0 ? step_cycles::of_own(weights) : step_cycles::of_memory(weights);
+  }
+  return cycles;
+}
+
+// An estimate of the cycles of a step.
+double LoopPlanner::step_cycles() const {
+  double cycles = factor_cycles();
+  const auto turns = [&](std::int64_t work) { return static_cast<double>((work + plan_.threads - 1) / plan_.threads); };
+  for (const LoopPlan::LoopMember& m : plan_.members) {
+    if (m.waits) cycles += plan_.in_clusters ? step_cycles::kClusterBarrier : step_cycles::kGridBarrier;
+    const std::int64_t rows = plan_.rows_of(m), columns = plan_.columns_of(m);
+    if (m.product == nullptr) {
+      cycles += turns(rows * columns) * step_cycles::kElement;
+      continue;
+    }
+    if (m.form != nullptr) continue;
+    std::int64_t terms = 0;
+    for (std::size_t t = 0; t < m.product->terms(); ++t) terms += m.product->group.products[t].k;
+    const std::int64_t width = static_cast<std::int64_t>(m.product->groups()) * columns;
+    const std::int64_t tiles = loop::tiles_of(rows, loop::kTileRows) * loop::tiles_of(width, loop::kTileColumns);
+    cycles += turns(tiles) * static_cast<double>(terms) * step_cycles::kTermOfTile;
+    if (m.resident < 0) cycles += step_cycles::of_memory(static_cast<double>(weight_bytes(m)));
   }
   return cycles;
 }

@@ -68,6 +68,7 @@ struct LoopPlan {
   // whose sums (of all threads) it holds.
   std::int64_t deep = 0, sums = 0;
   std::size_t most_shared = 0;  // the shared memory that a block can have
+  double step_cycles = 0;       // an estimate of the cycles of a step, see ops/recurrent/step_cycles.h
 
   // Present if shared memory is too small for what a block needs besides the weights.
   Obstacle obstacle() const { return memory_obstacle(shared(), most_shared); }
@@ -80,6 +81,15 @@ struct LoopPlan {
   // Whether there are barriers, so that all blocks must be on the device at once.
   bool synchronizes() const {
     return std::any_of(members.begin(), members.end(), [](const LoopMember& m) { return m.waits; });
+  }
+  // Whether matrix units multiply, and whether they round the factors of a product.
+  bool has_units() const {
+    return std::any_of(members.begin(), members.end(), [](const LoopMember& m) { return m.form != nullptr; });
+  }
+  bool rounds() const {
+    return std::any_of(members.begin(), members.end(), [](const LoopMember& m) {
+      return m.form != nullptr && m.product->precision != ProductPrecision::kFloat32;
+    });
   }
   // Whether all weights stay in shared memory.
   bool keeps_weights() const {

@@ -32,7 +32,7 @@ class DeviceRowLoop : public LoopKernel {
     kernel_->launch(run.context.stream, {plan_.blocks, plan_.threads, plan_.shared}, arguments.bytes());
   }
 
-  Traits traits() const override { return {false, false, true}; }
+  Traits traits() const override { return {false, false, true, 1, false, plan_.step_cycles}; }
   std::string text() const override { return commented_row_loop_text(plan_); }
   std::string describe() const override {
     return "as one launch of " + std::to_string(plan_.blocks) + " blocks of " + std::to_string(plan_.threads) +

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ops/matmul/product_part.h"
+#include "ops/recurrent/step_cycles.h"
 #include "ops/round_up.h"
 #include "runtime/cuda/matrix_units.h"
 
@@ -47,6 +48,29 @@ int lanes_of(const RowLoopPlan::RowLoopMember& member, const DeviceLimits& limit
   int lanes = 1;
   while (2 * lanes <= most && kFewestTurns * 2 * lanes <= depth && member.each * 2 * lanes <= kMostThreads) lanes *= 2;
   return lanes;
+}
+
+// An estimate of the cycles of an instruction in a step, in blocks that have up to `rows` rows.
+double cycles_of(const RowLoopPlan::RowLoopMember& member, std::int64_t rows, int threads) {
+  const std::int64_t work = (member.of_each ? 1 : rows) * member.each * member.lanes;
+  const auto turns = static_cast<double>((work + threads - 1) / threads);
+  const auto terms = [&](std::int64_t depth) { return static_cast<double>((depth + member.lanes - 1) / member.lanes); };
+  if (member.part == nullptr) return turns * step_cycles::kElement;
+  return in_each_case(
+      *member.part, [&](const PointwisePart&) { return turns * step_cycles::kElement; },
+      [&](const ElementPart&) { return turns * step_cycles::kElement; },
+      [&](const ReductionPart& part) { return turns * terms(part.view.n) * step_cycles::kTerm; },
+      [&](const ProductPart& part) {
+        double cycles = 0;
+        for (std::size_t i = 0; i < part.group.products.size(); ++i) {
+          const MatrixProduct& p = part.group.products[i];
+          cycles += turns * terms(p.k) * step_cycles::kTerm;
+          if (member.operands[part.group.b(i)].kept >= 0) continue;
+          const auto bytes = static_cast<std::size_t>(p.k * p.n) * size_of(part.dtype);
+          cycles += step_cycles::of_memory(static_cast<double>(bytes));
+        }
+        return cycles;
+      });
 }
 
 // Whether the sizes of an instruction's operands are the same in every batch, except for the rows.
@@ -220,10 +244,11 @@ RowLoopPlan plan_row_loop(const BoundScan& scan, const RowSharing& sharing, cons
     widest = std::max(widest, member.each * member.lanes);
     plan.members.push_back(std::move(member));
   }
-  const std::int64_t together = widest * ((plan.rows + plan.blocks - 1) / plan.blocks);
+  const std::int64_t rows = (plan.rows + plan.blocks - 1) / plan.blocks, together = widest * rows;
   // At least a warp, but never more than a block may have; the emulated device may allow fewer than a warp.
   plan.threads = static_cast<int>(std::min<std::int64_t>(
       std::max<std::int64_t>(round_up(together, cuda::kWarpThreads), cuda::kWarpThreads), most_threads(limits)));
+  for (const RowLoopPlan::RowLoopMember& member : plan.members) plan.step_cycles += cycles_of(member, rows, plan.threads);
   return plan;
 }
 

@@ -63,6 +63,7 @@ struct RowLoopPlan {
   std::int64_t blocks = 1;
   int threads = 32;
   std::size_t shared = 0, most_shared = 0;  // bytes of shared memory that a block uses, and can have
+  double step_cycles = 0;                   // an estimate of the cycles of a step, see ops/recurrent/step_cycles.h
 
   // Present if shared memory is too small for what a step computes of a block's rows.
   Obstacle obstacle() const { return memory_obstacle(shared, most_shared); }

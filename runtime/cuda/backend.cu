@@ -23,12 +23,15 @@ namespace {
 
 GRAPHRUN_GLOBAL void nothing() {}
 
-// For clusters of blocks that each occupy a multiprocessor. GRAPHRUN_CUDA_CLUSTERS=0 pretends that the device has none, for
-// comparison.
+// False if this variable of the environment is 0, which disables a way to run loops, for comparison.
+bool is_wanted(const char* variable) {
+  const char* const asked = std::getenv(variable);
+  return asked == nullptr || std::string_view(asked) != "0";
+}
+
+// For clusters of blocks that each occupy a multiprocessor.
 std::array<int, 4> count_clusters(const DeviceLimits& limits) {
   std::array<int, 4> counts = {};
-  const char* const asked = std::getenv("GRAPHRUN_CUDA_CLUSTERS");
-  if (asked != nullptr && std::string_view(asked) == "0") return counts;
   cudaFuncSetAttribute(nothing, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limits.shared));
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -67,7 +70,8 @@ class CudaBackend : public Backend {
     name_ += " (compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor) + ")";
     use();
     limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin, has_matrix_units(properties.major), {}};
-    if (properties.major >= 9) limits_.clusters = count_clusters(limits_);
+    if (properties.major >= 9 && is_wanted("GRAPHRUN_CUDA_CLUSTERS")) limits_.clusters = count_clusters(limits_);
+    limits_.row_loops = is_wanted("GRAPHRUN_CUDA_ROW_LOOPS");
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
     current_ = stream_;
     open_pool();

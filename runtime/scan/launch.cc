@@ -95,14 +95,22 @@ LaunchFound find_launch(const BoundScan& scan, const ProgramLayout& layout, cons
   const auto not_by_columns = std::find_if(body.begin(), body.end(), [](const BoundInstruction& bound) {
     return bound.source->kind != Instruction::Kind::kCopy && bound.kernel.by_columns == nullptr;
   });
-  if (not_by_columns == body.end()) {
-    // If a product does not fit, running the products one by one is faster than computing them element by element.
-    const LoopChoice choice = compiler.by_columns(scan, layout, limits);
-    return {choice.loop, choice.obstacle, {}};
+  const auto by_rows = [&]() -> LoopChoice {
+    const RowSharing rows = row_sharing(scan);
+    return rows.obstacle ? LoopChoice{nullptr, rows.obstacle} : compiler.by_rows(scan, rows, limits);
+  };
+  if (not_by_columns != body.end()) {
+    const LoopChoice choice = by_rows();
+    return {choice.loop, {Kind::kNoColumns, not_by_columns->source}, choice.obstacle};
   }
-  const RowSharing rows = row_sharing(scan);
-  const LoopChoice choice = rows.obstacle ? LoopChoice{nullptr, rows.obstacle} : compiler.by_rows(scan, rows, limits);
-  return {choice.loop, {Kind::kNoColumns, not_by_columns->source}, choice.obstacle};
+  // If a product does not fit, running the products one by one is faster than computing them element by element.
+  const LoopChoice columns = compiler.by_columns(scan, layout, limits);
+  if (columns.loop == nullptr) return {nullptr, columns.obstacle, {}};
+  const LoopKernel::Traits traits = columns.loop->traits();
+  if (!limits.row_loops || !traits.synchronizes || traits.rounds) return {columns.loop, {}, {}};
+  const LoopChoice rows = by_rows();
+  const bool by_rows_is_faster = rows.loop != nullptr && rows.loop->traits().step_cycles < traits.step_cycles;
+  return {by_rows_is_faster ? rows.loop : columns.loop, {}, rows.obstacle};
 }
 
 LoopRun loop_run(const BoundScan& scan, std::span<const TensorView> inputs, std::span<const TensorView> outputs,

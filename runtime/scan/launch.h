@@ -49,10 +49,13 @@ class LoopKernel {
   // Compiles the code. Of several candidates, only the one that will run is compiled.
   virtual void prepare() const = 0;
   // Its properties: whether its blocks wait for each other, whether only within clusters, whether all weights stay in their
-  // memory, and how many parts of the grid share the rows.
+  // memory, how many parts of the grid share the rows, whether the factors of a product are rounded, and an estimate of the
+  // cycles of a step, by which launches of the same loop are compared.
   struct Traits {
     bool synchronizes = false, in_clusters = false, keeps_weights = false;
     std::int64_t row_parts = 1;
+    bool rounds = false;
+    double step_cycles = 0;
   };
   virtual Traits traits() const = 0;
   // The text of its kernel, with comments that quote the equations it came from.
@@ -80,7 +83,9 @@ inline Obstacle argument_obstacle(std::size_t bytes, std::size_t most) {
 // The most bytes that the blocks of its loop may pass to each other.
 std::size_t passed_bytes(const BoundScan& scan);
 
-// The launch of a bound scan on a device with these limits, or why there is none, by columns and by rows.
+// The launch of a bound scan on a device with these limits, or why there is none, by columns and by rows. Where there could be
+// both, it is by columns, unless its blocks would wait for each other and a step by rows takes less time. Products whose
+// factors are rounded stay by columns: they run on matrix units there.
 struct LaunchFound {
   std::shared_ptr<const LoopKernel> loop;
   Obstacle by_columns, by_rows;

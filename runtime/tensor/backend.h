@@ -20,6 +20,7 @@ struct DeviceLimits {
   // How many clusters of cluster_size(i) blocks (2, 4, 8 and 16) are resident concurrently, if each block occupies a
   // multiprocessor. The blocks of a cluster synchronize without the rest of the grid and write to each other's shared memory.
   std::array<int, 4> clusters = {};
+  bool row_loops = true;  // whether a loop that can run by columns may run by rows instead
   static constexpr int cluster_size(std::size_t i) { return 2 << i; }
 };
 

@@ -1,5 +1,6 @@
 #include "compiler/passes/fold_constants.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -97,12 +98,16 @@ class Folder {
       if (!node.regions.empty() || node.outputs.size() != 1 || node.op->random || node.op->update) continue;
       const ValueId result = node.outputs[0];
       if (const std::optional<double> number = ir::number(g_, result)) {
-        remember(result, {g_.type(result).type, *number});
+        remember(known_, result, {g_.type(result).type, *number});
         continue;
       }
       const std::optional<Scalar> scalar = fold(node);
       if (!scalar) continue;
-      remember(result, *scalar);
+      if (!g_.type(result).shape.empty()) {
+        remember(repeated_, result, *scalar);
+        continue;
+      }
+      remember(known_, result, *scalar);
       node.op = &constant_;
       node.inputs.clear();
       node.attributes = {};
@@ -110,18 +115,54 @@ class Folder {
       node.attributes.set("type", std::string(name_of(scalar->type)));
       changed = true;
     }
-    return changed;
+    return repeat() || changed;
   }
 
  private:
-  void remember(ValueId v, const Scalar& s) {
-    if (s.type == Type::kInt32 && !(std::abs(s.value) <= std::numeric_limits<std::int32_t>::max())) return;
-    known_[v] = s;
+  // Replaces the nodes whose results repeat one number.
+  bool repeat() {
+    const auto goes = [&](const Node& node) {
+      return node.outputs.size() == 1 && repeated_.count(node.outputs[0]) != 0 && !reads_a_scalar(node);
+    };
+    if (std::none_of(g_.nodes.begin(), g_.nodes.end(), goes)) return false;
+    Rebuild rebuild(g_);
+    for (Node& node : rebuild.old_nodes()) {
+      if (!goes(node)) {
+        rebuild.keep(std::move(node));
+        continue;
+      }
+      const ValueId result = node.outputs[0];
+      const Scalar& number = repeated_.at(result);
+      ir::Builder& b = rebuild.builder();
+      b.set_location(node.at), b.set_name("number");
+      const ValueId scalar = b.constant(number.value, number.type);
+      rebuild.replace(result, b.op("broadcast_to", {scalar}, {{"shape", Shape(g_.type(result).shape)}}));
+    }
+    rebuild.finish();
+    return true;
   }
 
+  // Whether a change of shape reads a scalar itself: a view of it costs nothing.
+  bool reads_a_scalar(const Node& node) const { return node.inputs.size() == 1 && g_.type(node.inputs[0]).shape.empty(); }
+
+  std::optional<Scalar> number_of(ValueId v) const {
+    for (const auto* numbers : {&known_, &repeated_}) {
+      if (const auto it = numbers->find(v); it != numbers->end()) return it->second;
+    }
+    return std::nullopt;
+  }
+
+  void remember(std::unordered_map<ValueId, Scalar>& numbers, ValueId v, const Scalar& s) const {
+    if (s.type == Type::kInt32 && !(std::abs(s.value) <= std::numeric_limits<std::int32_t>::max())) return;
+    numbers[v] = s;
+  }
+
+  // The number that every element of the node's result is.
   std::optional<Scalar> fold(const Node& node) const {
     const TensorType& type = g_.type(node.outputs[0]);
-    if (!type.shape.empty()) return std::nullopt;
+    for (const ir::Role role : {ir::Role::kBroadcast, ir::Role::kReshape, ir::Role::kExpand}) {
+      if (ir::plays(node, role)) return number_of(node.inputs[0]);
+    }
     if (ir::plays(node, ir::Role::kSize)) {
       const Dim& size = node.attributes.dim("size");
       const bool fits =
@@ -131,16 +172,17 @@ class Folder {
     if (!node.op->pointwise && !ir::plays(node, ir::Role::kCast)) return std::nullopt;
     std::vector<Scalar> operands;
     for (ValueId v : node.inputs) {
-      const auto it = known_.find(v);
-      if (it == known_.end()) return std::nullopt;
-      operands.push_back(it->second);
+      const std::optional<Scalar> number = number_of(v);
+      if (!number) return std::nullopt;
+      operands.push_back(*number);
     }
     return evaluate(node, operands, type.type);
   }
 
   Graph& g_;
   const OpSchema& constant_ = ir::OpRegistry::instance().get("constant");
-  std::unordered_map<ValueId, Scalar> known_;
+  std::unordered_map<ValueId, Scalar> known_;     // scalars
+  std::unordered_map<ValueId, Scalar> repeated_;  // values whose elements are all this number
 };
 
 }  // namespace

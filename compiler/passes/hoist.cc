@@ -7,6 +7,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ir/transplant.h"
+#include "compiler/passes/simplify_rules.h"
 #include "compiler/rewrite/around_scan.h"
 #include "compiler/rewrite/rewrite.h"
 
@@ -328,7 +329,20 @@ PassResult hoisted(Graph graph, What what) {
 
 }  // namespace
 
-PassResult hoist(Graph graph) { return hoisted(std::move(graph), What::kAll); }
+PassResult hoist(Graph graph) {
+  PassResult result = hoisted(std::move(graph), What::kAll);
+  if (!result.changed) return result;
+  // Over all steps at once, a step's operand that is the same at every step was broadcast before the loop.
+  rewrite_inner_first(result.graph, [](Graph& g, const Node*) {
+    bool changed = false;
+    for (std::size_t n = 0; n < g.nodes.size(); ++n) {
+      Match match(g, n);
+      if (g.nodes[n].op->pointwise) changed = read_before_broadcast(match) || changed;
+    }
+    return changed;
+  });
+  return result;
+}
 PassResult hoist_invariants(Graph graph) { return hoisted(std::move(graph), What::kInvariants); }
 
 }  // namespace graphrun

@@ -170,6 +170,7 @@ class Shifting {
   // For each row, the value of its last step, or the initial value if the row has no step.
   ValueId last(ValueId sequence, ValueId lengths, ValueId begin) {
     const ValueId last = b().op("last", {sequence, lengths}, {{"axis", std::int64_t{0}}});
+    if (ir::is_zeros(b().graph(), begin)) return last;  // as it is for a row that has no step
     ValueId any = b().op("gt", {lengths, b().constant(0, Type::kInt32)});
     while (b().graph().type(any).shape.size() < b().graph().type(last).shape.size()) {
       any = b().op("expand", {any}, {{"axis", std::int64_t{-1}}});

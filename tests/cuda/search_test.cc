@@ -104,6 +104,27 @@ TEST_P(CudaSearch, ReplaysTheStepsOfOneSentence) {
   }
 }
 
+// A launch takes longer than its work in such a step, so an op that no longer fuses with its neighbors, or a check that is a
+// kernel of its own, costs time. The network's own launches are in the number, its products are not.
+TEST_P(CudaSearch, TakesFewLaunches) {
+  if (!tests::is_emulated()) GTEST_SKIP() << "only the emulated device counts its launches";
+  if (GetParam().network != "translator") GTEST_SKIP() << "one network shows what a search adds";
+  for (const auto& [beam, most] : {std::pair<std::int64_t, std::size_t>{1, 21}, {4, 36}}) {
+    SearchCase options = options_;
+    options.beam = beam, options.max_length = {15}, options.min_length = 15;
+    GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options, .target = tests::tested_device()},
+                       variables_);
+    const auto launches = [&](std::int64_t steps) {
+      options.max_length = {steps};
+      const std::size_t before = tests::emulated_launches();
+      search.run(feeds_of(0), options);
+      return tests::emulated_launches() - before;
+    };
+    launches(15);
+    EXPECT_LE((launches(15) - launches(5)) / 10, most) << "beam " << beam;
+  }
+}
+
 // Batches of several shapes need the memory of the largest, no matter how many there are.
 TEST_P(CudaSearch, ReusesMemory) {
   if (!tests::is_emulated()) GTEST_SKIP() << "only the emulated device counts its memory";

@@ -127,6 +127,8 @@ TEST_P(GraphSearchTest, StopsWhenNoHypothesisIsLeft) {
                                        {kBestPlace, Tensor(DType::kInt32, one)},
                                        {kRowOf, Tensor(DType::kInt32, one)}};
   std::iota(all[kRowOf].data<std::int32_t>(), all[kRowOf].data<std::int32_t>() + sentences_, 0);
+  all[kFirstPlace] = Tensor(DType::kInt32, {sentences_});  // the beam is 1
+  std::iota(all[kFirstPlace].data<std::int32_t>(), all[kFirstPlace].data<std::int32_t>() + sentences_, 0);
   all[kMost] = Tensor::of<std::int32_t>({sentences_}, std::vector<std::int32_t>(static_cast<std::size_t>(sentences_), 9));
   std::size_t k = 0;
   for (const GenerationGraphs::Carried& c : cut_->constants) all[c.name] = made.at(k++);

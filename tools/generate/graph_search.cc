@@ -162,6 +162,9 @@ void GraphSearch::begin_search(std::span<const std::int32_t> list) {
   now_[kBest] = filled({s, n}, kNothing);
   now_[kBestStep] = Tensor(DType::kInt32, {s, n}), now_[kBestPlace] = Tensor(DType::kInt32, {s, n});
   now_[kMost] = step_.feed_on_device(kMost, int32_of({s}, most));
+  std::vector<std::int64_t> first;
+  for (std::int64_t k = 0; k < s; ++k) first.push_back(k * beam());
+  now_[kFirstPlace] = step_.feed_on_device(kFirstPlace, int32_of({s}, first));
   if (options_.search.prefixes) {
     std::int64_t words = 0;
     for (std::size_t i = 0; i < count; ++i) words = std::max(words, given_.given(i));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "compiler/ir/builder.h"
 
@@ -69,7 +70,12 @@ class SearchMaker {
   ValueId picked(ValueId x, ValueId columns) {
     const Dim n = b_.graph().type(x).shape[1];
     if (n == Dim(1)) return x;  // each column is the only one
-    const ValueId flat = equation("at + expand(s, axis=-1) * n", {{"at", columns}, {"s", numbers_}, {"n", b_.dim(n)}});
+    ValueId first = first_place_;
+    if (n != Dim(o_.beam)) {
+      const ValueId sentences = b_.op("range", {}, {{"n", Dim(sentences_)}});
+      first = equation("expand(s, axis=-1) * n", {{"s", sentences}, {"n", b_.dim(n)}});
+    }
+    const ValueId flat = equation("at + first", {{"at", columns}, {"first", first}});
     return gathered(shaped(x, {n * sentences_}), flat);
   }
 
@@ -95,6 +101,7 @@ class SearchMaker {
     best_step_ = input(kBestStep, Type::kInt32, {s, n});
     best_place_ = input(kBestPlace, Type::kInt32, {s, n});
     most_ = input(kMost, Type::kInt32, {s});
+    first_place_ = expanded(input(kFirstPlace, Type::kInt32, {s}));
     row_of_ = input(kRowOf, Type::kInt32, {s, o_.beam});
     for (const ir::Input& i : graph_.inputs) {
       if (graph_.value(i.value).name == kStepInput) step_ = i.value;
@@ -103,7 +110,6 @@ class SearchMaker {
     if (cut_.shortlist) take_shortlist();
     total_ = b_.op("logsumexp", {score_}, {{"axis", std::vector<std::int64_t>{-1}}});
     words_ = graph_.type(score_).shape.at(1);
-    numbers_ = b_.op("range", {}, {{"n", s}});
     next_step_ = equation("step + 1", {{"step", step_}});
     if (!o_.sampling && !o_.prefixes) return;
     sentence_of_ = quotient(input(kPlaceOf, Type::kInt32, {Dim(cut_.rows)}), o_.beam);
@@ -224,7 +230,7 @@ class SearchMaker {
   // The end symbol ends a hypothesis; the maximum length cuts it off. An ended hypothesis keeps its place in the beam.
   void end_some() {
     const ValueId chosen =
-        equation("sum > nothing / 2 and place < beam - expand(ended, axis=-1)",
+        equation("sum > nothing / 2 and place + expand(ended, axis=-1) < beam",
                  {{"sum", sum_}, {"nothing", nothing_}, {"place", places()}, {"beam", number(o_.beam)}, {"ended", ended_}});
     const ValueId is_end = equation("word == end", {{"word", word_}, {"end", number(o_.end)}});
     const ValueId full = equation("next >= expand(most, axis=-1)", {{"next", next_step_}, {"most", most_}});
@@ -239,22 +245,37 @@ class SearchMaker {
                           : equation("ended + sum(cast(ends, type='INT32'), axis=1)", added);
   }
 
-  // Keeps the N best of the hypotheses that had ended, end now or are cut off, in this order.
+  // The scores of the best of those that had ended, those that end now and those that are cut off, and their numbers in this
+  // order.
+  std::pair<ValueId, ValueId> best_now() {
+    if (o_.beam > 1) {
+      const ValueId all = b_.op("concat", {best_, score_of_ended_, score_of_cut_}, {{"axis", std::int64_t{1}}});
+      const std::vector<ValueId> top = b_.ops("topk", {all}, {{"k", o_.n_best}});
+      return {top[0], top[1]};
+    }
+    // One of three: comparisons, which are one kernel with what is around them. No score is NaN (possible()).
+    const ValueId ends = equation("ended > best", {{"ended", score_of_ended_}, {"best", best_}});
+    const Names names = {{"ends", ends}, {"ended", score_of_ended_}, {"best", best_}, {"cut", score_of_cut_}};
+    const ValueId either = equation("where(ends, ended, best)", names);
+    const ValueId is_cut = equation("cut > either", {{"cut", score_of_cut_}, {"either", either}});
+    return {equation("where(is_cut, cut, either)", {{"is_cut", is_cut}, {"cut", score_of_cut_}, {"either", either}}),
+            equation("where(is_cut, 2, where(ends, 1, 0))", {{"is_cut", is_cut}, {"ends", ends}})};
+  }
+
+  // Keeps the N best of the hypotheses that had ended, end now or are cut off.
   void keep_best() {
-    const std::vector<ValueId> top = b_.ops(
-        "topk", {b_.op("concat", {best_, score_of_ended_, score_of_cut_}, {{"axis", std::int64_t{1}}})}, {{"k", o_.n_best}});
-    best_ = top[0];
-    const ValueId before = equation("minimum(at, last)", {{"at", top[1]}, {"last", number(o_.n_best - 1)}});
-    const Names names = {{"at", top[1]},
+    const auto [score, at] = best_now();
+    best_ = score;
+    const ValueId before = equation("minimum(at, last)", {{"at", at}, {"last", number(o_.n_best - 1)}});
+    const Names names = {{"at", at},
                          {"n", number(o_.n_best)},
                          {"cut", number(o_.n_best + o_.beam)},
-                         {"beam", number(o_.beam)},
                          {"step", step_},
-                         {"s", numbers_},
+                         {"first", first_place_},
                          {"step_before", picked(best_step_, before)},
                          {"place_before", picked(best_place_, before)}};
     best_step_ = equation("where(at < n, step_before, where(at < cut, 2 * step + 1, 2 * step))", names);
-    best_place_ = equation("where(at < n, place_before, expand(s, axis=-1) * beam + at - where(at < cut, n, cut))", names);
+    best_place_ = equation("where(at < n, place_before, first + at - where(at < cut, n, cut))", names);
   }
 
   // A sentence is done if no live hypothesis can still become one of the best: probabilities only fall, and the norm has its
@@ -308,11 +329,11 @@ class SearchMaker {
   ir::Builder b_;
   Dim words_;  // the number of columns of the score
   ValueId live_ = ir::kNone, ended_ = ir::kNone, best_ = ir::kNone, best_step_ = ir::kNone, best_place_ = ir::kNone,
-          most_ = ir::kNone, row_of_ = ir::kNone, step_ = ir::kNone;
+          most_ = ir::kNone, row_of_ = ir::kNone, first_place_ = ir::kNone, step_ = ir::kNone;
   ValueId list_ = ir::kNone;                       // INT32 [words_], with a shortlist
   ValueId score_ = ir::kNone, total_ = ir::kNone;  // by row: scores; logarithm of the sum of their exponentials
   ValueId sentence_of_ = ir::kNone;                // INT32 [R]; with sampling or prefixes
-  ValueId nothing_ = ir::kNone, numbers_ = ir::kNone, next_step_ = ir::kNone, counted_step_ = ir::kNone;
+  ValueId nothing_ = ir::kNone, next_step_ = ir::kNone, counted_step_ = ir::kNone;
   // [S, B], for each choice: its log-probability, that of its last word, that word, its parent row, and whether it continues.
   ValueId sum_ = ir::kNone, gain_ = ir::kNone, word_ = ir::kNone, parent_ = ir::kNone, lives_ = ir::kNone,
           score_of_ended_ = ir::kNone, score_of_cut_ = ir::kNone, continues_ = ir::kNone;

@@ -23,6 +23,7 @@ inline constexpr const char* kBestStep = "search.step";
 inline constexpr const char* kBestPlace = "search.place";  // INT32 [S, N]: s·B + the place of that choice
 // Inputs only:
 inline constexpr const char* kMost = "search.most";         // INT32 [S]: the most words
+inline constexpr const char* kFirstPlace = "search.first";  // INT32 [S]: s·B
 inline constexpr const char* kRowOf = "search.row_of";      // INT32 [S, B]: the row of a place; any number if it has none
 inline constexpr const char* kPlaceOf = "search.place_of";  // INT32 [R]: s·B + the place of each row
 // INT32 [words + 1, S]: the required next word, with a shortlist its place there; kNoWord: any.

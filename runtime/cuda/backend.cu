@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -22,12 +21,6 @@ namespace graphrun::cuda {
 namespace {
 
 GRAPHRUN_GLOBAL void nothing() {}
-
-// False if this variable of the environment is 0, which disables a way to run loops, for comparison.
-bool is_wanted(const char* variable) {
-  const char* const asked = std::getenv(variable);
-  return asked == nullptr || std::string_view(asked) != "0";
-}
 
 // For clusters of blocks that each occupy a multiprocessor.
 std::array<int, 4> count_clusters(const DeviceLimits& limits) {

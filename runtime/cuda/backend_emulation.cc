@@ -24,7 +24,7 @@ int emulated_devices() {
 
 class EmulatedBackend : public Backend {
  public:
-  explicit EmulatedBackend(int ordinal) : ordinal_(ordinal) {}
+  explicit EmulatedBackend(int ordinal) : ordinal_(ordinal) { limits_.row_loops = is_wanted("GRAPHRUN_CUDA_ROW_LOOPS"); }
   std::string name() const override { return "an emulated device"; }
   std::string uuid() const override { return "GPU-emulated-" + std::to_string(ordinal_); }
   void use() override { use_emulated_device(this); }

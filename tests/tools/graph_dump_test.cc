@@ -135,6 +135,7 @@ TEST_F(GraphDump, PrintsTheKernelsOfAtr) {
   write("layer.pbtxt", read_file(tests::source_folder() + "/tests/bench/layer.pbtxt", 1 << 20));
   const std::string folder = tests::source_folder() + "/tests/tools/kernels/";
   setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
+  setenv("GRAPHRUN_CUDA_ROW_LOOPS", "0", 1);  // so that its narrow loops are divided by columns, as wide ones are
   for (const std::string device : {"cpu", "cuda"}) {
     std::vector<std::string> own = words;
     own.push_back(device);
@@ -143,7 +144,7 @@ TEST_F(GraphDump, PrintsTheKernelsOfAtr) {
     EXPECT_EQ(without_plans(ran.out), without_plans(read_file(folder + "atr_" + device + ".txt", 1 << 20)))
         << "graph-dump " << testing::PrintToString(own) << " prints something else than " << folder;
   }
-  unsetenv("GRAPHRUN_CUDA_LIBRARY");
+  unsetenv("GRAPHRUN_CUDA_LIBRARY"), unsetenv("GRAPHRUN_CUDA_ROW_LOOPS");
 }
 
 // Dropout, reductions and merged products, each with its equation.
@@ -156,10 +157,11 @@ TEST_F(GraphDump, PrintsEveryGeneratedKernel) {
   EXPECT_THAT(cpu.out, ContainsRegex("for \\(step = 8; step >= 0; --step\\) \\{\n"));
   EXPECT_THAT(cpu.out, HasSubstr("sgd_update("));
   setenv("GRAPHRUN_CUDA_LIBRARY", (tests::build_folder() + "/libgraphrun_cuda_emulated.so").c_str(), 1);
+  setenv("GRAPHRUN_CUDA_ROW_LOOPS", "0", 1);
   std::vector<std::string> on_device = sizes;
   on_device.insert(on_device.end(), {"--device", "cuda"});
   const Ran cuda = dump(on_device);
-  unsetenv("GRAPHRUN_CUDA_LIBRARY");
+  unsetenv("GRAPHRUN_CUDA_LIBRARY"), unsetenv("GRAPHRUN_CUDA_ROW_LOOPS");
   EXPECT_EQ(cuda.code, 0) << cuda.err;
   EXPECT_THAT(cuda.out, ContainsRegex("// [^ ]*atr.pbtxt:18: f = sigmoid\\(p - q\\)\n +const float f_1 = wx - uh;\n"));
   EXPECT_THAT(cuda.out, HasSubstr("loop::multiply(product_uh("));

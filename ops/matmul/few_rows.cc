@@ -39,8 +39,10 @@ bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
     if (p.m == 0 || p.n == 0 || p.k == 0 || p.m > kMostRows || p.n >= kMostElements / p.k) return false;
     if (!are_constant(request, group) && !pays(p)) return false;
   }
-  // Those of float32 rows read each weight once, without splitting it.
-  return !are_vector_products(group) || (are_constant(request, group) && request.products != ProductPrecision::kFloat32);
+  // Splitting float32 factors takes time: with 64 rows, cuBLAS is faster unless they are in order already; with up to four,
+  // another kernel is.
+  const bool splits = request.products == ProductPrecision::kFloat32;
+  return are_constant(request, group) ? !splits || !are_vector_products(group) : !splits && !are_vector_products(group);
 }
 
 // Chooses clusters of at most eight blocks, a size that every device with clusters supports, and gives each enough columns that

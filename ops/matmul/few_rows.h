@@ -1,6 +1,6 @@
 // Products whose left factors have few rows, each group of them in one launch (ops/matmul/few_rows_device.h). In a scan that a
 // device runs launch by launch, the decoder of a translator for example, constant right factors are stored before the first
-// step, in the order in which threads read them; elsewhere they are read as they are.
+// step, in the order in which threads read them; elsewhere they are read as they are, if factors are rounded.
 #pragma once
 
 #include <cstddef>

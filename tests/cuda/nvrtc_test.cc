@@ -95,6 +95,10 @@ TEST(Nvrtc, CompilesProductsOfFewRows) {
         request.outputs.push_back({nullptr, DType::kFloat32, {80, 1000}});
         if (in_scan) request.constant_inputs.assign(6, true);
         const std::optional<FewRowsPlan> plan = plan_few_rows(request, group);
+        if (!in_scan && products == ProductPrecision::kFloat32) {
+          EXPECT_FALSE(plan) << "which are cuBLAS's";
+          continue;
+        }
         ASSERT_TRUE(plan);
         EXPECT_EQ(plan->stores(), in_scan);
         EXPECT_LE(plan->clusters, 16);

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "ops/matmul/few_rows_device.h"
+#include "ops/matmul/device/few_rows_device.h"
 #include "ops/matmul/product_part.h"
 #include "ops/matmul/vectors.h"
 #include "runtime/cuda/matrix_units.h"
@@ -110,7 +110,7 @@ GRAPHRUN_ENTRY(graphrun_@, Arguments) {{
 }}
 {})x",
       kTextBegin, plan.arguments.text(), left, results, factors, form, shape, inner, right, kTextEnd);
-  plan.text = named_text("#include \"ops/matmul/few_rows_device.h\"\n", body);
+  plan.text = named_text("#include \"ops/matmul/device/few_rows_device.h\"\n", body);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "ops/matmul/few_rows_device.h"
+#include "ops/matmul/device/few_rows_device.h"
 #include "runtime/cuda/generated.h"
 #include "runtime/cuda/launch.h"
 

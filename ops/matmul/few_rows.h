@@ -1,6 +1,6 @@
-// Products whose left factors have few rows, each group of them in one launch (ops/matmul/few_rows_device.h). In a scan that a
-// device runs launch by launch, the decoder of a translator for example, constant right factors are stored before the first
-// step, in the order in which threads read them; elsewhere they are read as they are, if factors are rounded.
+// Products whose left factors have few rows, each group of them in one launch (ops/matmul/device/few_rows_device.h). In a
+// scan that a device runs launch by launch, the decoder of a translator for example, constant right factors are stored before
+// the first step, in the order in which threads read them; elsewhere they are read as they are, if factors are rounded.
 #pragma once
 
 #include <cstddef>
@@ -36,9 +36,9 @@ struct FewRowsPlan {
 };
 
 // Nothing if the products cannot run in this way: on a device without clusters or matrix units, with more than 128 rows, or
-// with longer summed axes than a cluster has room for. Right factors are rounded to
-// the request's precision when they are stored, other factors when they are multiplied; sums are float32, in an order that
-// sizes alone determine.
+// with longer summed axes than a cluster has room for; or if another way is faster. Right factors are rounded to the request's
+// precision when they are stored, other factors when they are multiplied; sums are float32, in an order that sizes alone
+// determine.
 std::optional<FewRowsPlan> plan_few_rows(const KernelRequest& request, const ProductGroup& group);
 
 // On CUDA: gives the kernel of such products this way of running, if there is one.

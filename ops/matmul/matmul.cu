@@ -4,12 +4,12 @@
 
 #include "ops/device_indices.h"
 #include "ops/dispatch.h"
+#include "ops/matmul/device/rounded_copies.h"
 #include "ops/matmul/few_rows.h"
 #include "ops/matmul/gather_matmul.h"
 #include "ops/matmul/plan.h"
 #include "ops/matmul/precision.h"
 #include "ops/matmul/product_part.h"
-#include "ops/matmul/rounded_copies.h"
 #include "ops/matmul/vectors.h"
 #include "ops/schema.h"
 #include "runtime/cuda/blas.h"

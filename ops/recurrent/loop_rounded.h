@@ -1,5 +1,6 @@
 // Products of a loop on the device's matrix units: factors are rounded when they are copied to shared memory, unless their form
-// is float32 itself, and sums are float32. For the text of generated kernels, and for the host, which computes how much memory they take.
+// is float32 itself, and sums are float32. For the text of generated kernels, and for the host, which computes how much memory
+// they take.
 //
 // There, both factors are stored in the order in which the threads of a warp read them (runtime/cuda/matrix_units.h): a tile of
 // a left factor is 32 times four words, a tile of a right factor 32 times two. The last tiles of a matrix are padded with

@@ -1,5 +1,5 @@
 // Large products of factors rounded to bfloat16, which are copied first: compared with the CPU's products of rounded feeds.
-#include "ops/matmul/rounded_copies.h"
+#include "ops/matmul/device/rounded_copies.h"
 
 #include <gtest/gtest.h>
 

@@ -29,8 +29,12 @@ void add_joins(std::vector<Case>& cases) {
   CaseBuilder many("concat", "many, some empty");
   for (std::uint64_t k = 0; k < 19; ++k) many.in(uniform({2, static_cast<std::int64_t>(k % 4), 3}, -1, 1, k + 1));
   cases.push_back(many.axis(1));
-  cases.push_back(
-      CaseBuilder("concat", "an empty last one").in(uniform({2, 2})).in(uniform({2, 1})).in(uniform({2, 0})).axis(1));
+  cases.push_back(CaseBuilder("concat", "an empty last one")
+                      .in(uniform({2, 2}))
+                      .in(uniform({2, 1}))
+                      .in(uniform({2, 0}))
+                      .axis(1)
+                      .zero_gradient(2));
   cases.push_back(CaseBuilder("stack", "new first axis")
                       .in(uniform({2, 3}))
                       .in(uniform({2, 3}, -1, 1, 2))

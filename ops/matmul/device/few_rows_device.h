@@ -1,10 +1,10 @@
 // Products whose left factors have few rows, on the matrix units of a cluster of blocks. For the text of generated kernels.
 //
 // y_g [rows, columns] = Σ_t a_t [rows, inner_t] · b_{t or g}: several terms, or several results of one term. The right factors
-// are read as they are, or were rounded and stored before (ops/matmul/few_rows.h), in the order in which threads read them. A
-// cluster computes some columns of all rows; its blocks divide the summed axis, which leaves enough work in flight for products
-// of a few microseconds. Each block multiplies its part and sends the sums of every tile to one block of the cluster, which
-// adds them in the order of the parts.
+// are read as they are, or were rounded and stored before (ops/matmul/few_rows.h), in the order in which threads read
+// them. A cluster computes some columns of all rows; its blocks divide the summed axis, which leaves enough work in flight for
+// products of a few microseconds. Each block multiplies its part and sends the sums of every tile to one block of the cluster,
+// which adds them in the order of the parts.
 #pragma once
 
 #include "ops/generated/device_pack.h"
@@ -42,11 +42,11 @@ struct Inner {
     (visit(term++, lengths), ...);
   }
   // The term that a step of all terms belongs to: its number, its length, and the step's number in it.
-  struct Step {
+  struct StepOfTerm {
     int term, length, number;
   };
-  GRAPHRUN_DEVICE static Step step(int of_all, int in_word) {
-    Step found = {-1, 0, of_all};
+  GRAPHRUN_DEVICE static StepOfTerm step(int of_all, int in_word) {
+    StepOfTerm found = {-1, 0, of_all};
     each([&](int term, int length) {
       if (found.term >= 0) return;
       const int of_term = steps_of(length, in_word);
@@ -76,7 +76,7 @@ GRAPHRUN_DEVICE void stage(const float* const (&a)[I::kTerms], int rows, int fir
   constexpr int kOfWarp = (S::kRows + S::kWarps - 1) / S::kWarps, kAtOnce = kOfWarp <= 10 ? kOfWarp : 8;
   const int warp = cuda::thread_index() / cuda::kWarpThreads;
   for (int four = cuda::thread_index() % cuda::kWarpThreads; four < count * kFours; four += cuda::kWarpThreads) {
-    const typename I::Step step = I::step(first + four / kFours, Form::kInWord);
+    const typename I::StepOfTerm step = I::step(first + four / kFours, Form::kInWord);
     const float* from = a[0];
     GRAPHRUN_UNROLL
     for (int t = 1; t < I::kTerms; ++t) from = step.term == t ? a[t] : from;
@@ -123,13 +123,13 @@ template <class S>
 struct StoredRight {
   const unsigned* packed;
 
-  struct Tile {
+  struct StoredTile {
     const unsigned* at;
     GRAPHRUN_DEVICE RightWords words(int step) const {
       return element::load<kStepWordsOfThread>(at + static_cast<std::int64_t>(step) * (S::kTiles * kWordsOfTile));
     }
   };
-  GRAPHRUN_DEVICE Tile tile(int tile, int thread) const {
+  GRAPHRUN_DEVICE StoredTile tile(int tile, int thread) const {
     return {packed + (tile * cuda::kWarpThreads + thread) * kStepWordsOfThread};
   }
 };
@@ -140,11 +140,11 @@ struct PlainRight {
   static constexpr int kFactors = I::kTerms > S::kGroups ? I::kTerms : S::kGroups;
   const float* const (&factors)[kFactors];
 
-  struct Tile {
+  struct PlainTile {
     const float* factors[I::kTerms];
     int column, thread;
     GRAPHRUN_DEVICE RightWords words(int of_all) const {
-      const typename I::Step step = I::step(of_all, Form::kInWord);
+      const typename I::StepOfTerm step = I::step(of_all, Form::kInWord);
       const float* from = factors[0];
       GRAPHRUN_UNROLL
       for (int t = 1; t < I::kTerms; ++t) from = step.term == t ? factors[t] : from;
@@ -168,8 +168,8 @@ struct PlainRight {
       return out;
     }
   };
-  GRAPHRUN_DEVICE Tile tile(int tile, int thread) const {
-    Tile out;
+  GRAPHRUN_DEVICE PlainTile tile(int tile, int thread) const {
+    PlainTile out;
     const int group = S::kGroups > 1 ? tile / S::kOfGroup : 0;
     GRAPHRUN_UNROLL
     for (int t = 0; t < I::kTerms; ++t) out.factors[t] = factors[t];
@@ -195,7 +195,7 @@ GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const Right& f
 
   // The first steps of the right factors are loaded while the left factors are rounded.
   constexpr int kAhead = S::kWarpColumns > 2 ? 2 : 4;
-  typename Right::Tile right[S::kWarpColumns];
+  decltype(factors.tile(0, 0)) right[S::kWarpColumns];
   GRAPHRUN_UNROLL
   for (int c = 0; c < S::kWarpColumns; ++c) {
     // Beyond the last: the last again, never written.

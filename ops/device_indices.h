@@ -10,7 +10,7 @@
 namespace graphrun::cuda {
 
 // The indices of an operand. Kernels use the nearest index in range, and record one that is not, to be reported as
-// check_indices would: the first of the operand, whichever thread finds a bad one first.
+// check_indices would: always the operand's first bad index, no matter which thread finds one.
 struct CheckedIndices {
   const std::int32_t* data = nullptr;
   IndexFault* fault = nullptr;  // null: faults are not recorded

@@ -332,7 +332,8 @@ PassResult hoisted(Graph graph, What what) {
 PassResult hoist(Graph graph) {
   PassResult result = hoisted(std::move(graph), What::kAll);
   if (!result.changed) return result;
-  // Over all steps at once, a step's operand that is the same at every step was broadcast before the loop.
+  // An operand that is the same at every step was broadcast before the loop; an op that computes all steps at once can read it
+  // as it was.
   rewrite_inner_first(result.graph, [](Graph& g, const Node*) {
     bool changed = false;
     for (std::size_t n = 0; n < g.nodes.size(); ++n) {

@@ -73,7 +73,7 @@ std::vector<ProductRun> runs_of(const ProductPlan& plan) {
   return runs;
 }
 
-// Products of a few rows, which begin at the group's operands, or at offsets from those of the first.
+// Products of a few rows. `at`: where the factors begin in the operands.
 Kernel vectors_kernel(const ProductGroup& group, ProductPrecision precision, const ProductOffsets& at = {0, 0}) {
   return {[group, precision, at](const KernelContext& c) {
     const auto a = [&](std::size_t i) { return c.inputs[group.a(i)].as<const float>() + at.a; };
@@ -196,7 +196,7 @@ REGISTER_KERNEL("matmul_many", kCuda, [](const KernelRequest& r) { return bind_g
 REGISTER_KERNEL("matmul_reduce_many", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_reduce_many(r)); });
 REGISTER_KERNEL("matmul_sum", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_sum(r)); });
 
-// Of a few rows: they are multiplied where they are in the table.
+// Few rows are read where they are in the table.
 Kernel gather_vectors_kernel(const ProductGroup& group, std::int64_t table_rows, ProductPrecision precision) {
   return {[group, table_rows, precision](const KernelContext& c) {
     if (table_rows == 0) return cuda::check_device_indices(c, c.inputs[1], table_rows);  // there is nothing to index

@@ -59,7 +59,8 @@ struct ByRows {
 };
 
 template <class Number, class S>
-GRAPHRUN_GLOBAL void vectors_by_rows(const VectorProducts p) {
+GRAPHRUN_GLOBAL_OF(S::kThreads)
+void vectors_by_rows(const VectorProducts p) {
   const int thread = cuda::thread_index(), tiles = (p.columns + S::kColumns - 1) / S::kColumns;
   const int group = static_cast<int>(cuda::block_index() / tiles);
   const int begin = static_cast<int>(cuda::block_index() % tiles) * S::kColumns, own = begin + thread % S::kLanes * S::kPack;
@@ -127,7 +128,8 @@ struct ByColumns {
 };
 
 template <class Number, class S>
-GRAPHRUN_GLOBAL void vectors_by_columns(const VectorProducts p) {
+GRAPHRUN_GLOBAL_OF(S::kThreads)
+void vectors_by_columns(const VectorProducts p) {
   const int thread = cuda::thread_index(), blocks = (p.columns + S::kOfBlock - 1) / S::kOfBlock;
   const int group = static_cast<int>(cuda::block_index() / blocks);
   const int warp = static_cast<int>(cuda::block_index() % blocks) * S::kWarps + thread / cuda::kWarpThreads;

@@ -154,9 +154,9 @@ bool LoopPlanner::take_clusters(const BoundScan& scan, const ProgramLayout& layo
   find_passed(scan);
   const std::int64_t widest = widest_columns();
   // Blocks send whole tiles to each other if their columns begin at tiles; that costs the matrix units little or nothing.
-  const bool rounds = std::any_of(plan_.passed.begin(), plan_.passed.end(),
-                                  [&](const LoopPlan::Passed& p) { return plan_.members[p.reader].form != nullptr; });
-  plan_.together = rounds && widest >= kWideColumns ? kColumnsOfTile : loop::kColumnsTogether;
+  const bool on_units = std::any_of(plan_.passed.begin(), plan_.passed.end(),
+                                    [&](const LoopPlan::Passed& p) { return plan_.members[p.reader].form != nullptr; });
+  plan_.together = on_units && widest >= kWideColumns ? kColumnsOfTile : loop::kColumnsTogether;
   for (std::size_t i = limits_.clusters.size(); i-- > 0;) {
     plan_.column_parts = DeviceLimits::cluster_size(i);
     plan_.row_parts = std::min<std::int64_t>(limits_.clusters[i], plan_.members[0].rows);
@@ -210,7 +210,7 @@ std::int64_t LoopPlanner::widest_columns() const {
   return widest;
 }
 
-// An estimate of the cycles that a block takes to read the factors of a step's rounded products.
+// An estimate of the cycles that a block takes to read the factors of a step's products on matrix units.
 double LoopPlanner::factor_cycles() const {
   double cycles = 0;
   for (const LoopPlan::LoopMember& m : plan_.members) {

@@ -10,7 +10,7 @@
 
 namespace graphrun::cuda {
 
-// False if this variable of the environment is 0, which disables a way to run loops, for comparison.
+// False if this variable of the environment is 0, which disables clusters or loops by rows, for comparison.
 inline bool is_wanted(const char* variable) {
   const char* const asked = std::getenv(variable);
   return asked == nullptr || std::string_view(asked) != "0";

@@ -72,9 +72,10 @@ struct SplitFloat32 {
   GRAPHRUN_DEVICE static Parts parts(unsigned word) {
     constexpr unsigned kDropped = 0x1FFFu;
     const unsigned rounded = (word + 0x1000u) & ~kDropped;
-    // The largest numbers would round to infinity, so they are cut off.
-    const unsigned upper = finite(rounded) ? rounded : word & ~kDropped;
-    // Infinity minus itself is no number. A NaN may have become another number above, but its lower part stays one.
+    // The largest numbers would round to infinity, so they are cut off; a NaN must not become infinite.
+    const unsigned cut = (word & ~kDropped) | ((word & kDropped) != 0 ? kDropped + 1 : 0);
+    const unsigned upper = finite(rounded) ? rounded : cut;
+    // Infinity minus itself is NaN. A NaN may have rounded to 0 above; then its lower part is NaN.
     return {upper, (word & kDropped) != 0 ? bits_of(float_of(word) - float_of(upper)) : 0};
   }
 };
@@ -116,7 +117,8 @@ void multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 
 #endif
 
-// Sums of more than one unit's products are added outside: the units cut off what they add, which adds up.
+// The units truncate their sums, and over many products these errors accumulate, so each sum is added outside. Where a factor
+// is infinite, the products of its upper part alone count: infinity times a lower part of 0 is NaN.
 template <>
 GRAPHRUN_DEVICE void multiply_add<SplitFloat32>(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   unsigned upper_a[4], lower_a[4], upper_b[2], lower_b[2];
@@ -130,12 +132,12 @@ GRAPHRUN_DEVICE void multiply_add<SplitFloat32>(float (&d)[4], const unsigned (&
     const SplitFloat32::Parts parts = SplitFloat32::parts(b[i]);
     upper_b[i] = parts.upper, lower_b[i] = parts.lower;
   }
-  float sum[4] = {};
-  multiply_add<Tf32>(sum, lower_a, upper_b);
-  multiply_add<Tf32>(sum, upper_a, lower_b);
-  multiply_add<Tf32>(sum, upper_a, upper_b);
+  float upper[4] = {}, mixed[4] = {};
+  multiply_add<Tf32>(mixed, lower_a, upper_b);
+  multiply_add<Tf32>(mixed, upper_a, lower_b);
+  multiply_add<Tf32>(upper, upper_a, upper_b);
   GRAPHRUN_UNROLL
-  for (int i = 0; i < 4; ++i) d[i] += sum[i];
+  for (int i = 0; i < 4; ++i) d[i] += upper[i] + (finite(bits_of(upper[i])) ? mixed[i] : 0.f);
 }
 
 }  // namespace graphrun::cuda

@@ -130,6 +130,37 @@ void expect_products(bool together) {
   }
 }
 
+// Products of what is not finite are those of float32: row 0 of the left factor has infinity, row 1 NaN, row 2 large numbers.
+TEST(MatrixUnits, MultiplyWhatIsNotFinite) {
+  const float infinity = std::numeric_limits<float>::infinity(), most = std::numeric_limits<float>::max();
+  float a[kUnitRows][kUnitWords] = {}, b[kUnitWords][kUnitColumns], found[kUnitRows][kUnitColumns];
+  for (int k = 0; k < kUnitWords; ++k) {
+    a[0][k] = a[1][k] = a[2][k] = a[3][k] = 0.1f * static_cast<float>(k + 1);
+    for (int c = 0; c < kUnitColumns; ++c) b[k][c] = (c % 2 == 0 ? 0.7f : -1.f) * static_cast<float>(c + 1);
+  }
+  a[0][3] = infinity, a[1][3] = float_of(0x7F800001u), a[2][3] = most, a[3][3] = float_of(0x7FFFFFFFu);
+  b[3][7] = 0, b[3][6] = 0.1f;
+  emulate({1, kWarpThreads, 0, true, false}, [&] {
+    const int t = thread_index();
+    unsigned left[4], right[2];
+    for (int i = 0; i < 4; ++i) left[i] = SplitFloat32::word({a[t / 4 + i % 2 * 8][t % 4 + i / 2 * 4]});
+    for (int i = 0; i < 2; ++i) right[i] = SplitFloat32::word({b[t % 4 + i * 4][t / 4]});
+    float d[4] = {};
+    multiply_add<SplitFloat32>(d, left, right);
+    for (int i = 0; i < 4; ++i) found[t / 4 + i / 2 * 8][t % 4 * 2 + i % 2] = d[i];
+  });
+  for (int c = 0; c < kUnitColumns; ++c) {
+    if (c == 7) {
+      EXPECT_TRUE(std::isnan(found[0][c])) << "infinity times 0";
+    } else {
+      EXPECT_EQ(found[0][c], b[3][c] > 0 ? infinity : -infinity) << c;
+    }
+    EXPECT_TRUE(std::isnan(found[1][c])) << c;
+    EXPECT_TRUE(std::isnan(found[3][c])) << c;
+  }
+  EXPECT_NEAR(found[2][6] / most, 0.1, 1e-5);
+}
+
 TEST(MatrixUnits, MultiplyWarpByWarp) {
   for (bool together : {false, true}) {
     for (bool backwards : {false, true}) {

@@ -53,6 +53,7 @@ class SearchMaker {
   ValueId quotient(ValueId x, std::int64_t divisor, std::int64_t below = std::numeric_limits<std::int64_t>::max()) {
     constexpr std::int64_t kFew = 16;
     if (divisor == 1) return x;
+    if (below == 1) return number(0);
     if (below > kFew) {
       // Whole numbers below 2²⁴ are exact as FLOAT, and so is the floor of their quotient: kMostBeam.
       return equation("cast(floor(x / divisor), type='INT32')", {{"x", x}, {"divisor", number(divisor)}});
@@ -164,13 +165,13 @@ class SearchMaker {
     const ValueId sums =
         equation("expand(live, axis=-1) + counted", {{"live", live_}, {"counted", gathered(counted, row_of_)}});
     const ValueId of_sentence = shaped(sums, {sentences_, o_.beam * candidates});
-    ValueId at;             // of the choices among the candidates of all rows
-    if (candidates == 1) {  // and so is the beam: there is nothing to choose
+    ValueId at;                             // of the choices among the candidates of all rows
+    if (o_.beam == 1 && candidates == 1) {  // there is nothing to choose
       sum_ = of_sentence, parent_ = at = row_of_;
     } else {
       const std::vector<ValueId> chosen = b_.ops("topk", {of_sentence}, {{"k", o_.beam}});
       sum_ = chosen[0];
-      const ValueId place = o_.beam == 1 ? number(0) : quotient(chosen[1], candidates, o_.beam);
+      const ValueId place = quotient(chosen[1], candidates, o_.beam);
       parent_ = picked(row_of_, place);
       at = equation("parent * each + at - place * each",
                     {{"parent", parent_}, {"each", each}, {"at", chosen[1]}, {"place", place}});

@@ -31,7 +31,8 @@ bool pays(const MatrixProduct& p) {
 bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
   constexpr std::int64_t kMostRows = 128, kMostElements = std::int64_t{1} << 28;
   constexpr std::size_t kMostFactors = 8;
-  if (!request.device.matrix_units) return false;
+  const bool splits = request.products == ProductPrecision::kFloat32;
+  if (!(splits ? request.device.splits_float32 : request.device.matrix_units)) return false;
   if (request.outputs[0].dtype != DType::kFloat32 || group.products.size() > kMostFactors) return false;
   for (std::size_t i = 0; i < group.products.size(); ++i) {
     const MatrixProduct& p = group.products[i];
@@ -41,7 +42,6 @@ bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
   }
   // Splitting float32 factors takes time: with 64 rows, cuBLAS is faster unless they are in order already; with up to four,
   // another kernel is.
-  const bool splits = request.products == ProductPrecision::kFloat32;
   return are_constant(request, group) ? !splits || !are_vector_products(group) : !splits && !are_vector_products(group);
 }
 

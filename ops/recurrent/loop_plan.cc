@@ -18,8 +18,9 @@ constexpr std::int64_t kColumnsOfBlock = cuda::kUnitColumns;
 constexpr std::int64_t kColumnsOfTile = cuda::BFloat16::kInWord * cuda::kUnitWords, kWideColumns = 128;
 
 // How matrix units multiply a part's products; null if they do not.
-const UnitForm* form_of(const ProductPart& part, bool matrix_units) {
-  return matrix_units && part.dtype == DType::kFloat32 ? &unit_form(part.precision) : nullptr;
+const UnitForm* form_of(const ProductPart& part, const DeviceLimits& limits) {
+  const bool multiplies = part.precision == ProductPrecision::kFloat32 ? limits.splits_float32 : limits.matrix_units;
+  return multiplies && part.dtype == DType::kFloat32 ? &unit_form(part.precision) : nullptr;
 }
 
 // The instruction of a body that computes an operand, and whether it did so in the previous step.
@@ -101,7 +102,7 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
     }
     member.copied = result.dtype;
     member.waits = barrier_before[i] != 0;
-    if (member.product != nullptr) member.form = form_of(*member.product, limits_.matrix_units);
+    if (member.product != nullptr) member.form = form_of(*member.product, limits_);
     plan_.members.push_back(member);
   }
   plan_.threads = plan_.has_units() ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
@@ -351,8 +352,8 @@ void LoopPlanner::deepen_piece() {
 }  // namespace
 
 std::size_t ProductPart::passed_bytes() const {
-  const UnitForm* const form = form_of(*this, true);
-  if (form == nullptr) return 0;
+  if (dtype != DType::kFloat32) return 0;
+  const UnitForm* const form = &unit_form(precision);
   std::int64_t most = 0;
   for (std::size_t t = 0; t < terms(); ++t) {
     const MatrixProduct& p = group.products[t];

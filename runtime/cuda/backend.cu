@@ -64,6 +64,7 @@ class CudaBackend : public Backend {
     use();
     limits_ = {properties.multiProcessorCount, 256, properties.sharedMemPerBlockOptin, has_matrix_units(properties.major), {}};
     if (properties.major >= 9 && is_wanted("GRAPHRUN_CUDA_CLUSTERS")) limits_.clusters = count_clusters(limits_);
+    limits_.splits_float32 = limits_.matrix_units;
     limits_.row_loops = is_wanted("GRAPHRUN_CUDA_ROW_LOOPS");
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
     current_ = stream_;

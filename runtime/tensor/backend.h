@@ -21,6 +21,9 @@ struct DeviceLimits {
   // multiprocessor. The blocks of a cluster synchronize without the rest of the grid and write to each other's shared memory.
   std::array<int, 4> clusters = {};
   bool row_loops = true;  // whether a loop that can run by columns may run by rows instead
+  // Whether matrix units multiply full float32 too, as sums of TF32 products (runtime/cuda/matrix_units.h). Not on the emulated
+  // device, unless a test asks for it: there, exchanging words takes far longer than multiplying them.
+  bool splits_float32 = false;
   static constexpr int cluster_size(std::size_t i) { return 2 << i; }
 };
 

@@ -101,7 +101,7 @@ class FewRows : public ::testing::TestWithParam<FewRowsSizes> {
     if (!tests::is_emulated()) return;
     before_ = tests::emulated_limits();
     DeviceLimits& limits = tests::emulated_limits();
-    limits.threads = 64, limits.shared = 96 << 10, limits.clusters = {3, 2, 0, 0};
+    limits.threads = 64, limits.shared = 96 << 10, limits.clusters = {3, 2, 0, 0}, limits.splits_float32 = true;
   }
   void TearDown() override {
     if (tests::is_emulated()) tests::emulated_limits() = before_;

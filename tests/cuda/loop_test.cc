@@ -191,6 +191,24 @@ TEST_P(Loop, ComputesItInClusters) {
   clusters.expect_both_in_clusters(layer_program(GetParam(), wide, Precision::kFloat32), wide, tests::tested_device());
 }
 
+// float32 itself, on matrix units: on a grid, and in clusters.
+TEST_P(Loop, ComputesItOnMatrixUnits) {
+  if (!tests::is_emulated() || (GetParam() != "atr" && GetParam() != "gru")) GTEST_SKIP() << "a GPU runs all loops so";
+  const DeviceLimits before = tests::emulated_limits();
+  for (const bool in_clusters : {false, true}) {
+    std::optional<WithClusters> clusters;
+    if (in_clusters) clusters.emplace();
+    DeviceLimits& limits = tests::emulated_limits();
+    limits.threads = 64, limits.splits_float32 = true, limits.row_loops = false;  // two warps
+    expect_what_the_cpu_computes(GetParam(), {3, 19, 7, 37});
+  }
+  tests::emulated_limits() = before;
+  std::size_t split = 0;  // forward and backward, in both ways
+  for (const std::string& text : tests::generated_texts())
+    split += text.find("_rounded<cuda::SplitFloat32") != std::string::npos;
+  EXPECT_GE(split, 4u);
+}
+
 // A GPU has more memory, and its own number of threads.
 TEST_P(Loop, ComputesItAtAnyShape) {
   std::mt19937 random(std::hash<std::string>()(GetParam()));

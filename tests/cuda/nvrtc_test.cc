@@ -92,6 +92,7 @@ TEST(Nvrtc, CompilesProductsOfFewRows) {
         KernelRequest request;
         request.products = products;
         request.device = {132, 256, 227 << 10, true, {66, 33, 16, 8}};
+        request.device.splits_float32 = true;
         request.outputs.push_back({nullptr, DType::kFloat32, {80, 1000}});
         if (in_scan) request.constant_inputs.assign(6, true);
         const std::optional<FewRowsPlan> plan = plan_few_rows(request, group);

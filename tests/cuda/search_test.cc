@@ -109,7 +109,8 @@ TEST_P(CudaSearch, ReplaysTheStepsOfOneSentence) {
 TEST_P(CudaSearch, TakesFewLaunches) {
   if (!tests::is_emulated()) GTEST_SKIP() << "only the emulated device counts its launches";
   if (GetParam().network != "translator") GTEST_SKIP() << "one network shows what a search adds";
-  for (const auto& [beam, most] : {std::pair<std::int64_t, std::size_t>{1, 21}, {4, 36}}) {
+  // With those of products that are not the library's.
+  for (const auto& [beam, most] : {std::pair<std::int64_t, std::size_t>{1, 26}, {4, 41}}) {
     SearchCase options = options_;
     options.beam = beam, options.max_length = {15}, options.min_length = 15;
     GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options, .target = tests::tested_device()},

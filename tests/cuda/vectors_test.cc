@@ -115,7 +115,7 @@ class PlainFewRows : public Vectors {
     Vectors::SetUp();
     if (!tests::is_emulated()) return;
     DeviceLimits& limits = tests::emulated_limits();
-    limits.threads = 64, limits.shared = 96 << 10, limits.clusters = {3, 2, 0, 0};
+    limits.threads = 64, limits.shared = 96 << 10, limits.clusters = {3, 2, 0, 0}, limits.splits_float32 = true;
   }
   void TearDown() override {
     if (tests::is_emulated()) tests::emulated_limits() = before_;

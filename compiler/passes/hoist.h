@@ -7,8 +7,8 @@
 // Values that would grow with two sizes of the batch (attention over a sequence, at every step) stay, and so does pointwise
 // work between states. A scan without states dissolves as far as its ops work over sequences. Inner scans come first, so that
 // what leaves them can leave the outer one too. An op leaves by its own sequence rule (compiler/ir/sequence.h); one without a
-// rule stays. Random draws give the same numbers inside and outside. If anything left a
-// loop, all pointwise ops read operands before a broadcast where they can, as in simplify.
+// rule stays. Random draws give the same numbers inside and outside. If anything left a loop,
+// all pointwise ops read operands before a broadcast where they can, as in simplify.
 //
 // Must run after: sink, which frees products from the states that sum them. Leaves values without readers to dead_code.
 #pragma once

@@ -31,6 +31,7 @@ bool pays(const MatrixProduct& p) {
 bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
   constexpr std::int64_t kMostRows = 128, kMostElements = std::int64_t{1} << 28;
   constexpr std::size_t kMostFactors = 8;
+  const bool constant = are_constant(request, group);
   const bool splits = request.products == ProductPrecision::kFloat32;
   if (!(splits ? request.device.splits_float32 : request.device.matrix_units)) return false;
   if (request.outputs[0].dtype != DType::kFloat32 || group.products.size() > kMostFactors) return false;
@@ -38,11 +39,12 @@ bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
     const MatrixProduct& p = group.products[i];
     if (p.transpose_a || p.transpose_b != group.products[0].transpose_b || (p.accumulate && i == 0)) return false;
     if (p.m == 0 || p.n == 0 || p.k == 0 || p.m > kMostRows || p.n >= kMostElements / p.k) return false;
-    if (!are_constant(request, group) && !pays(p)) return false;
+    if (!constant && !pays(p)) return false;
   }
-  // Splitting float32 factors takes time: with 64 rows, cuBLAS is faster unless they are in order already; with up to four,
-  // another kernel is.
-  return are_constant(request, group) ? !splits || !are_vector_products(group) : !splits && !are_vector_products(group);
+  // With up to four rows, ops/matmul/vectors.h is faster, unless the right factors are stored rounded. Splitting float32 takes
+  // time: with 64 rows, cuBLAS is faster, unless the right factors are stored.
+  const bool few_vectors = are_vector_products(group);
+  return constant ? !(splits && few_vectors) : !(splits || few_vectors);
 }
 
 // Chooses clusters of at most eight blocks, a size that every device with clusters supports, and gives each enough columns that

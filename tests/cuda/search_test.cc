@@ -105,11 +105,10 @@ TEST_P(CudaSearch, ReplaysTheStepsOfOneSentence) {
 }
 
 // A launch takes longer than its work in such a step, so an op that no longer fuses with its neighbors, or a check that is a
-// kernel of its own, costs time. The network's own launches are in the number, its products are not.
+// kernel of its own, costs time. The network's launches are in the number, but for those of the library's products.
 TEST_P(CudaSearch, TakesFewLaunches) {
   if (!tests::is_emulated()) GTEST_SKIP() << "only the emulated device counts its launches";
   if (GetParam().network != "translator") GTEST_SKIP() << "one network shows what a search adds";
-  // With those of products that are not the library's.
   for (const auto& [beam, most] : {std::pair<std::int64_t, std::size_t>{1, 26}, {4, 41}}) {
     SearchCase options = options_;
     options.beam = beam, options.max_length = {15}, options.min_length = 15;

@@ -1,10 +1,10 @@
 // Products whose left factors have few rows, on the matrix units of a cluster of blocks. For the text of generated kernels.
 //
 // y_g [rows, columns] = Σ_t a_t [rows, inner_t] · b_{t or g}: several terms, or several results of one term. The right factors
-// are read as they are, or were stored before (ops/matmul/few_rows.h), in the order in which threads read
-// them. A cluster computes some columns of all rows; its blocks divide the summed axis, which leaves enough work in flight for
-// products of a few microseconds. Each block multiplies its part and sends the sums of every tile to one block of the cluster,
-// which adds them in the order of the parts.
+// are read as they are, or were stored before (ops/matmul/few_rows.h), in the order in which threads read them. A cluster
+// computes some columns of all rows; its blocks divide the summed axis, which leaves enough work in flight for products of a
+// few microseconds. Each block multiplies its part and sends the sums of every tile to one block of the cluster, which adds
+// them in the order of the parts.
 #pragma once
 
 #include "ops/generated/device_pack.h"

@@ -74,20 +74,22 @@ std::vector<ProductRun> runs_of(const ProductPlan& plan) {
 }
 
 // Products of a few rows. `at`: where the factors begin in the operands.
-Kernel vectors_kernel(const ProductGroup& group, ProductPrecision precision, const ProductOffsets& at = {0, 0}) {
-  return {[group, precision, at](const KernelContext& c) {
+Kernel vectors_kernel(const KernelRequest& request, const ProductGroup& group, const ProductOffsets& at = {0, 0}) {
+  const int parts = vector_parts(group, request.device);
+  return {[group, precision = request.products, parts, at](const KernelContext& c) {
     const auto a = [&](std::size_t i) { return c.inputs[group.a(i)].as<const float>() + at.a; };
     const auto b = [&](std::size_t i) { return c.inputs[group.b(i)].as<const float>() + at.b; };
     const auto y = [&](std::size_t i) { return c.outputs[group.y(i)].as<float>(); };
-    multiply_vectors(c.stream, vector_products(group, a, b, y), precision);
+    multiply_vectors(c.stream, vector_products(group, parts, a, b, y), precision);
   }};
 }
 
 template <class T>
-Kernel plan_kernel(const ProductPlan& plan, ProductPrecision precision) {
+Kernel plan_kernel(const KernelRequest& request, const ProductPlan& plan) {
+  const ProductPrecision precision = request.products;
   if constexpr (std::is_same_v<T, float>) {
     const ProductGroup alone{ProductGroup::Kind::kMany, {plan.product}};
-    if (plan.batch.size() == 1 && are_vector_products(alone)) return vectors_kernel(alone, precision, plan.batch[0]);
+    if (plan.batch.size() == 1 && are_vector_products(alone)) return vectors_kernel(request, alone, plan.batch[0]);
   }
   const std::vector<ProductRun> runs = runs_of(plan);
   std::size_t scratch = 0;
@@ -104,8 +106,7 @@ Kernel plan_kernel(const ProductPlan& plan, ProductPrecision precision) {
 }
 
 Kernel bind_plan(const KernelRequest& request, const ProductPlan& plan) {
-  return with_float(request.outputs.at(0).dtype,
-                    [&](auto zero) { return plan_kernel<decltype(zero)>(plan, request.products); });
+  return with_float(request.outputs.at(0).dtype, [&](auto zero) { return plan_kernel<decltype(zero)>(request, plan); });
 }
 REGISTER_KERNEL("matmul", kCuda, [](const KernelRequest& given) {
   const KernelRequest request = in_own_precision(given);
@@ -169,10 +170,11 @@ void multiply_group(void* stream, const ProductGroup& group, ProductPrecision pr
 }
 
 template <class T>
-Kernel group_kernel(const ProductGroup& group, ProductPrecision precision) {
+Kernel group_kernel(const KernelRequest& request, const ProductGroup& group) {
   if constexpr (std::is_same_v<T, float>) {
-    if (are_vector_products(group)) return vectors_kernel(group, precision);
+    if (are_vector_products(group)) return vectors_kernel(request, group);
   }
+  const ProductPrecision precision = request.products;
   const GroupScratch scratch(group, precision);
   return {[group, precision, scratch](const KernelContext& c) {
             multiply_group<T>(
@@ -187,7 +189,7 @@ Kernel group_kernel(const ProductGroup& group, ProductPrecision precision) {
 Kernel bind_group(const KernelRequest& given, const ProductGroup& group) {
   const KernelRequest request = in_own_precision(given);
   Kernel kernel =
-      with_float(request.outputs.at(0).dtype, [&](auto zero) { return group_kernel<decltype(zero)>(group, request.products); });
+      with_float(request.outputs.at(0).dtype, [&](auto zero) { return group_kernel<decltype(zero)>(request, group); });
   take_part(kernel, request, group);
   run_few_rows(kernel, request, group);
   return kernel;
@@ -197,11 +199,12 @@ REGISTER_KERNEL("matmul_reduce_many", kCuda, [](const KernelRequest& r) { return
 REGISTER_KERNEL("matmul_sum", kCuda, [](const KernelRequest& r) { return bind_group(r, plan_matmul_sum(r)); });
 
 // Few rows are read where they are in the table.
-Kernel gather_vectors_kernel(const ProductGroup& group, std::int64_t table_rows, ProductPrecision precision) {
-  return {[group, table_rows, precision](const KernelContext& c) {
+Kernel gather_vectors_kernel(const KernelRequest& request, const ProductGroup& group, std::int64_t table_rows) {
+  const int parts = vector_parts(group, request.device);
+  return {[group, table_rows, parts, precision = request.products](const KernelContext& c) {
     if (table_rows == 0) return cuda::check_device_indices(c, c.inputs[1], table_rows);  // there is nothing to index
     VectorProducts products = vector_products(
-        group, [&](std::size_t) { return c.inputs[0].as<const float>(); },
+        group, parts, [&](std::size_t) { return c.inputs[0].as<const float>(); },
         [&](std::size_t i) { return c.inputs[i + kGatherMatmulMatrix].as<const float>(); },
         [&](std::size_t i) { return c.outputs[i].as<float>(); });
     products.indices = cuda::checked_indices(c, c.inputs[1]), products.table_rows = table_rows;
@@ -245,8 +248,7 @@ REGISTER_KERNEL("gather_matmul", kCuda, [](const KernelRequest& given) {
   const std::int64_t table_rows = request.inputs[0].sizes[0];
   Kernel kernel = with_float(request.outputs.at(0).dtype, [&](auto zero) {
     using T = decltype(zero);
-    if (std::is_same_v<T, float> && are_vector_products(group))
-      return gather_vectors_kernel(group, table_rows, request.products);
+    if (std::is_same_v<T, float> && are_vector_products(group)) return gather_vectors_kernel(request, group, table_rows);
     return gather_products_kernel<T>(group, table_rows, products.inputs[0], request.products);
   });
   kernel.refuse = cuda::refusal(request.inputs[1], table_rows, "gather: index");

@@ -14,4 +14,24 @@ bool are_vector_products(const ProductGroup& group) {
   return true;
 }
 
+int vector_parts(const ProductGroup& group, const DeviceLimits& limits) {
+  // Two blocks for each multiprocessor of a large device; rows that a block reads in its first loads.
+  constexpr std::int64_t kEnoughBlocks = 256, kFewestRows = 64, kTileColumns = 32;
+  constexpr std::size_t kSizes = 3;  // of clusters: 2, 4 and 8, which every device with clusters supports
+  const MatrixProduct& first = group.products[0];
+  if (first.transpose_b) return 1;  // warps read whole rows of it, one for each column
+  const bool sums = group.kind == ProductGroup::Kind::kSum;
+  std::int64_t rows = 0, tiles = 0;
+  for (const MatrixProduct& p : group.products) {
+    rows = sums ? rows + p.k : p.k;
+    tiles = (p.n + kTileColumns - 1) / kTileColumns + (sums ? 0 : tiles);
+  }
+  int parts = 1;
+  for (std::size_t i = 0; i < kSizes && limits.clusters[i] > 0; ++i) {
+    if (tiles * parts >= kEnoughBlocks || rows < 2 * parts * kFewestRows) break;
+    parts = DeviceLimits::cluster_size(i);
+  }
+  return parts;
+}
+
 }  // namespace graphrun

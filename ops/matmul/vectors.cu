@@ -55,52 +55,67 @@ template <int rows_, int pack_, int lanes_, int threads_, int ahead_>
 struct ByRows {
   static constexpr int kRows = rows_, kPack = pack_, kLanes = lanes_, kThreads = threads_, kAhead = ahead_;
   static constexpr int kColumns = kLanes * kPack, kAtOnce = kThreads / kLanes, kWarps = kThreads / cuda::kWarpThreads;
-  static constexpr std::size_t kShared = sizeof(float) * kWarps * kRows * kColumns;
+  static constexpr int kSums = kRows * kColumns, kBlocks = 768 / kThreads;  // of a multiprocessor
+  // Bytes: the sums of each warp, and of each block of the cluster.
+  static constexpr std::size_t shared(int parts) {
+    return sizeof(float) * kSums * static_cast<std::size_t>(kWarps + (parts > 1 ? parts : 0));
+  }
 };
 
+// The blocks of a cluster divide the rows of the right factors; the first adds up their sums, in order.
 template <class Number, class S>
-GRAPHRUN_GLOBAL_OF(S::kThreads)
+GRAPHRUN_GLOBAL_OF_BLOCKS(S::kThreads, S::kBlocks)
 void vectors_by_rows(const VectorProducts p) {
+  const int part = p.parts > 1 ? cuda::cluster_rank() : 0;
+  if (p.parts > 1) cuda::cluster_arrive();
   const int thread = cuda::thread_index(), tiles = (p.columns + S::kColumns - 1) / S::kColumns;
-  const int group = static_cast<int>(cuda::block_index() / tiles);
-  const int begin = static_cast<int>(cuda::block_index() % tiles) * S::kColumns, own = begin + thread % S::kLanes * S::kPack;
+  const int block = static_cast<int>(cuda::block_index()) / p.parts, group = block / tiles;
+  const int begin = block % tiles * S::kColumns, own = begin + thread % S::kLanes * S::kPack;
   const int column = own < p.columns ? own : p.columns - S::kPack;
+  const int step = p.parts * S::kAtOnce, row_of_step = part * S::kAtOnce + thread / S::kLanes;
+  const std::int64_t stride = static_cast<std::int64_t>(step) * p.columns;
   float sum[S::kRows][S::kPack] = {};
   for (int t = 0; t < p.terms; ++t) {
     const int inner = p.inner[t];
     const float* const right = p.right[t + group] + column;
-    const LeftRows<S::kRows> left(p, t);
-    for (int first = thread / S::kLanes; first < inner; first += S::kAhead * S::kAtOnce) {
+    for (int first = row_of_step; first < inner; first += S::kAhead * step) {
+      // All loads are issued before the first number is used. Rows beyond the last are zeros.
       element::Pack<float, S::kPack> b[S::kAhead];
+      const float* at = right + static_cast<std::int64_t>(first) * p.columns;
       GRAPHRUN_UNROLL
-      for (int u = 0; u < S::kAhead; ++u) {
-        const int k = first + u * S::kAtOnce;
-        b[u] = element::load<S::kPack>(right + static_cast<std::int64_t>(k < inner ? k : inner - 1) * p.columns);
+      for (int u = 0; u < S::kAhead; ++u, at += stride) {
+        b[u] = {};
+        if (first + u * step < inner) b[u] = element::load<S::kPack>(at);
       }
+      if (t + 1 < p.terms && first + S::kAhead * step >= inner) {
+        at = p.right[t + 1] + column + static_cast<std::int64_t>(row_of_step) * p.columns;
+        for (int u = 0; u < S::kAhead && row_of_step + u * step < p.inner[t + 1]; ++u, at += stride) cuda::fetch_ahead(at);
+      }
+      const LeftRows<S::kRows> left(p, t);  // after the loads above, which need not wait for its own
       float a[S::kAhead][S::kRows];
       GRAPHRUN_UNROLL
       for (int u = 0; u < S::kAhead; ++u) {
-        const int k = first + u * S::kAtOnce;
+        const int k = first + u * step;
         GRAPHRUN_UNROLL
         for (int r = 0; r < S::kRows; ++r) {
-          const float x = left.row[r][k < inner ? k : inner - 1];
-          a[u][r] = left.kept[r] ? Number::of(x) : 0.f;
+          a[u][r] = 0;
+          if ((k < inner) & left.kept[r]) a[u][r] = left.row[r][k];
         }
       }
       GRAPHRUN_UNROLL
       for (int u = 0; u < S::kAhead; ++u) {
-        if (first + u * S::kAtOnce >= inner) break;
         GRAPHRUN_UNROLL
         for (int j = 0; j < S::kPack; ++j) {
           const float x = Number::of(b[u].v[j]);
           GRAPHRUN_UNROLL
-          for (int r = 0; r < S::kRows; ++r) sum[r][j] += a[u][r] * x;
+          for (int r = 0; r < S::kRows; ++r) sum[r][j] += Number::of(a[u][r]) * x;
         }
       }
     }
   }
 
   float* const sums = static_cast<float*>(cuda::shared_memory());  // [warp, row, column]
+  float* const of_parts = sums + S::kWarps * S::kSums;             // [part, row, column], in the cluster's first block
   GRAPHRUN_UNROLL
   for (int r = 0; r < S::kRows; ++r) {
     GRAPHRUN_UNROLL
@@ -110,13 +125,28 @@ void vectors_by_rows(const VectorProducts p) {
       sums[(thread / cuda::kWarpThreads * S::kRows + r) * S::kColumns + thread % S::kLanes * S::kPack + j] = of_warp;
     }
   }
-  cuda::barrier();
-  for (int i = thread; i < S::kRows * S::kColumns; i += S::kThreads) {
-    float total = sums[i];
-    GRAPHRUN_UNROLL
-    for (int warp = 1; warp < S::kWarps; ++warp) total += sums[warp * S::kRows * S::kColumns + i];
+  const auto write = [&](int i, float total) {
     const int row = i / S::kColumns, to = begin + i % S::kColumns;
     if (row < p.rows && to < p.columns) p.results[group][static_cast<std::int64_t>(row) * p.columns + to] = total;
+  };
+  cuda::barrier();
+  if (p.parts > 1) cuda::cluster_wait();
+  for (int i = thread; i < S::kSums; i += S::kThreads) {
+    float total = sums[i];
+    GRAPHRUN_UNROLL
+    for (int warp = 1; warp < S::kWarps; ++warp) total += sums[warp * S::kSums + i];
+    if (p.parts == 1) {
+      write(i, total);
+    } else {
+      *cuda::memory_of(0, of_parts + part * S::kSums + i) = total;
+    }
+  }
+  if (p.parts == 1) return;
+  cuda::cluster_barrier();
+  for (int i = thread; part == 0 && i < S::kSums; i += S::kThreads) {
+    float total = of_parts[i];
+    for (int other = 1; other < p.parts; ++other) total += of_parts[other * S::kSums + i];
+    write(i, total);
   }
 }
 
@@ -177,8 +207,8 @@ void vectors_by_columns(const VectorProducts p) {
 
 template <class Number, class S>
 void launch_by_rows(void* stream, const VectorProducts& p) {
-  const std::int64_t blocks = (p.columns + S::kColumns - 1) / S::kColumns * std::int64_t{p.groups};
-  cuda::launch(stream, {blocks, S::kThreads, S::kShared, true}, &vectors_by_rows<Number, S>, p);
+  const std::int64_t blocks = (p.columns + S::kColumns - 1) / S::kColumns * std::int64_t{p.groups} * p.parts;
+  cuda::launch(stream, {blocks, S::kThreads, S::shared(p.parts), true, false, p.parts}, &vectors_by_rows<Number, S>, p);
 }
 template <class Number, class S>
 void launch_by_columns(void* stream, const VectorProducts& p) {
@@ -188,7 +218,8 @@ void launch_by_columns(void* stream, const VectorProducts& p) {
 
 bool is_wide(const float* at) { return reinterpret_cast<std::uintptr_t>(at) % (4 * sizeof(float)) == 0; }
 
-// The sizes of blocks were measured on an H100, with matrices of 620 to 2000 rows and 620 to 1000 columns.
+// The sizes of blocks that are not in clusters were measured on an H100, with matrices of 620 to 2000 rows and 620 to 1000
+// columns.
 template <class Number>
 void launch_vectors(void* stream, const VectorProducts& p) {
   bool wide = std::all_of(p.right, p.right + std::max(p.terms, p.groups), is_wide);
@@ -196,6 +227,14 @@ void launch_vectors(void* stream, const VectorProducts& p) {
     // Whole lines of memory if that leaves enough blocks.
     constexpr std::int64_t kLine = 32, kEnoughBlocks = 64;
     wide = wide && p.columns % 4 == 0;
+    if (p.parts > 1 && p.rows > 1) {
+      return wide ? launch_by_rows<Number, ByRows<4, 4, 8, 256, 4>>(stream, p)
+                  : launch_by_rows<Number, ByRows<4, 1, 32, 256, 4>>(stream, p);
+    }
+    if (p.parts > 1) {
+      return wide ? launch_by_rows<Number, ByRows<1, 4, 8, 256, 8>>(stream, p)
+                  : launch_by_rows<Number, ByRows<1, 1, 32, 256, 8>>(stream, p);
+    }
     if (p.rows > 1) {
       return wide ? launch_by_rows<Number, ByRows<4, 4, 2, 256, 4>>(stream, p)
                   : launch_by_rows<Number, ByRows<4, 1, 8, 256, 4>>(stream, p);

@@ -8,6 +8,7 @@
 #include "ops/device_indices.h"
 #include "ops/matmul/group.h"
 #include "runtime/base/rounding.h"
+#include "runtime/tensor/backend.h"
 
 namespace graphrun {
 
@@ -21,6 +22,7 @@ struct VectorProducts {
   float* results[kMostFactors] = {};
   int inner[kMostFactors] = {};  // by term
   int terms = 1, groups = 1, rows = 0, columns = 0;
+  int parts = 1;  // blocks of a cluster, which divide the summed axes: vector_parts()
   bool transposed = false;
   // Row r of the one left factor is row indices[r] of a table with `table_rows` rows, or 0 where keep[r] is 0. Without data:
   // row r itself; no row is 0.
@@ -32,15 +34,20 @@ struct VectorProducts {
 // Whether a group's products run in this way.
 bool are_vector_products(const ProductGroup& group);
 
+// How many blocks divide the summed axes of such products: as many as leave enough work in flight, on a device with clusters.
+// 1, 2, 4 or 8.
+int vector_parts(const ProductGroup& group, const DeviceLimits& limits);
+
 // A group's products; a(i), b(i) and y(i) return the operands of product i. The order of an element's sum depends on the sizes,
-// and on whether addresses are multiples of 16.
+// on `parts`, and on whether addresses are multiples of 16.
 template <class A, class B, class Y>
-VectorProducts vector_products(const ProductGroup& group, const A& a, const B& b, const Y& y) {
+VectorProducts vector_products(const ProductGroup& group, int parts, const A& a, const B& b, const Y& y) {
   const MatrixProduct& first = group.products[0];
   const std::size_t count = group.products.size(), terms = group.kind == ProductGroup::Kind::kSum ? count : 1;
   VectorProducts p;
   p.terms = static_cast<int>(terms), p.groups = static_cast<int>(count / terms);
   p.rows = static_cast<int>(first.m), p.columns = static_cast<int>(first.n), p.transposed = first.transpose_b;
+  p.parts = parts;
   for (std::size_t i = 0; i < count; ++i) p.right[i] = b(i);
   for (std::size_t t = 0; t < terms; ++t) p.left[t] = a(t), p.inner[t] = static_cast<int>(group.products[t].k);
   for (std::size_t g = 0; g < count / terms; ++g) p.results[g] = y(g);

@@ -356,7 +356,9 @@ void emulate(const EmulatedGrid& grid, const std::function<void()>& thread) {
   if (grid.together) return EmulatedBlocks(grid, 0, grid.blocks, grid.blocks).run(thread);
   if (grid.cluster > 1) {
     GRAPHRUN_CHECK(grid.blocks % grid.cluster == 0, "blocks that make no whole clusters");
-    return EmulatedBlocks(grid, 0, grid.blocks, grid.cluster).run(thread);
+    for (std::int64_t b = 0; b < grid.blocks; b += grid.cluster)
+      EmulatedBlocks(grid, b, grid.cluster, grid.cluster).run(thread);
+    return;
   }
   if (kWatchesRaces && grid.barriers) {
     for (std::int64_t b = 0; b < grid.blocks; ++b) EmulatedBlocks(grid, b, 1, 1).run(thread);

@@ -25,7 +25,7 @@ struct Grid {
   std::size_t shared = 0;  // bytes per block
   bool barriers = true;    // whether the threads of a block synchronize
   bool together = false;   // whether all blocks do, which must then be resident concurrently (generated kernels only)
-  int cluster = 1;  // blocks that synchronize and write to each other's memory; divides the grid (generated kernels only)
+  int cluster = 1;         // blocks that synchronize and write to each other's memory; divides the grid
 };
 
 // The default number of threads per block: whole warps, and four blocks fit on any multiprocessor.
@@ -46,6 +46,17 @@ inline void check(cudaError_t status, const char* what) {
 
 template <class... Parameters, class... Arguments>
 void launch(void* stream, const Grid& grid, void (*kernel)(Parameters...), const Arguments&... arguments) {
+  if (grid.cluster > 1) {
+    cudaLaunchAttribute clusters;
+    clusters.id = cudaLaunchAttributeClusterDimension;
+    clusters.val.clusterDim.x = static_cast<unsigned>(grid.cluster);
+    clusters.val.clusterDim.y = clusters.val.clusterDim.z = 1;
+    cudaLaunchConfig_t launch = {};
+    launch.gridDim = dim3(static_cast<unsigned>(grid.blocks)), launch.blockDim = dim3(static_cast<unsigned>(grid.threads));
+    launch.dynamicSmemBytes = grid.shared, launch.stream = static_cast<cudaStream_t>(stream);
+    launch.attrs = &clusters, launch.numAttrs = 1;
+    return check(cudaLaunchKernelEx(&launch, kernel, arguments...), "the launch of a kernel in clusters");
+  }
   kernel<<<static_cast<unsigned>(grid.blocks), static_cast<unsigned>(grid.threads), grid.shared,
            static_cast<cudaStream_t>(stream)>>>(arguments...);
   check(cudaGetLastError(), "the launch of a kernel");
@@ -54,7 +65,9 @@ void launch(void* stream, const Grid& grid, void (*kernel)(Parameters...), const
 template <class... Parameters, class... Arguments>
 void launch(void* stream, const Grid& grid, void (*kernel)(Parameters...), const Arguments&... arguments) {
   check_stream(stream);
-  do_or_note([=] { emulate({grid.blocks, grid.threads, grid.shared, grid.barriers}, [&] { kernel(arguments...); }); });
+  do_or_note([=] {
+    emulate({grid.blocks, grid.threads, grid.shared, grid.barriers, false, grid.cluster}, [&] { kernel(arguments...); });
+  });
 }
 #endif
 

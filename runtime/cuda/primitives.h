@@ -8,13 +8,20 @@
 
 #define GRAPHRUN_GLOBAL __global__ static
 // A kernel whose blocks have up to that many threads: the compiler limits the registers of each.
-#define GRAPHRUN_GLOBAL_OF(threads) __global__ static __launch_bounds__(threads, 1)
+#define GRAPHRUN_GLOBAL_OF(threads) GRAPHRUN_GLOBAL_OF_BLOCKS(threads, 1)
+// The same, so that a multiprocessor has room for that many blocks.
+#define GRAPHRUN_GLOBAL_OF_BLOCKS(threads, blocks) __global__ static __launch_bounds__(threads, blocks)
 #define GRAPHRUN_DEVICE __device__ __forceinline__
 // The entry point of a generated kernel, looked up by name; its one parameter is a struct, which the launch passes as bytes.
 #define GRAPHRUN_ENTRY(name, Arguments) extern "C" __global__ void name(const __grid_constant__ Arguments arguments)
 #define GRAPHRUN_UNROLL _Pragma("unroll")
 #define GRAPHRUN_PRAGMA(text) _Pragma(#text)
 #define GRAPHRUN_UNROLL_BY(n) GRAPHRUN_PRAGMA(unroll n)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define GRAPHRUN_CLUSTER_ASM(...) __trap()
+#else
+#define GRAPHRUN_CLUSTER_ASM(...) asm volatile(__VA_ARGS__)
+#endif
 
 namespace graphrun::cuda {
 
@@ -40,21 +47,25 @@ GRAPHRUN_DEVICE void grid_barrier(unsigned* counter, unsigned& round) {
 }
 // Compare and swap: stores `value` if `*at` is `expected`; exactly one of the competing threads succeeds.
 GRAPHRUN_DEVICE bool exchange_if(int* at, int expected, int value) { return atomicCAS(at, expected, value) == expected; }
-// In a grid that was launched in clusters: the block's rank in its cluster.
+// In a grid that was launched in clusters: the block's rank in its cluster. Devices without clusters compile these, and trap.
 GRAPHRUN_DEVICE int cluster_rank() {
-  unsigned rank;
-  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  unsigned rank = 0;
+  GRAPHRUN_CLUSTER_ASM("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return static_cast<int>(rank);
 }
 // A barrier for all threads of the cluster: earlier writes are visible after it, in each other's shared memory too.
 GRAPHRUN_DEVICE void cluster_barrier() {
-  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+  GRAPHRUN_CLUSTER_ASM("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
+// The same in two halves, without waiting for writes: says that this thread's block runs; waits until all blocks of the cluster
+// do, so that their memory can be written. Each thread must call both, in turn.
+GRAPHRUN_DEVICE void cluster_arrive() { GRAPHRUN_CLUSTER_ASM("barrier.cluster.arrive.relaxed;" ::: "memory"); }
+GRAPHRUN_DEVICE void cluster_wait() { GRAPHRUN_CLUSTER_ASM("barrier.cluster.wait.acquire;" ::: "memory"); }
 // The address that corresponds to `mine` in the shared memory of another block of the cluster, whose threads must be running.
 template <class T>
 GRAPHRUN_DEVICE T* memory_of(int rank, T* mine) {
-  T* theirs;
-  asm("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank));
+  T* theirs = nullptr;
+  GRAPHRUN_CLUSTER_ASM("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank));
   return theirs;
 }
 // The word of another thread of the warp: the one whose index differs in the bits of `distance`. All threads of the warp must
@@ -76,6 +87,7 @@ GRAPHRUN_DEVICE void check_aligned(const void*, std::size_t) {}  // the emulated
 
 #define GRAPHRUN_GLOBAL static
 #define GRAPHRUN_GLOBAL_OF(threads) static
+#define GRAPHRUN_GLOBAL_OF_BLOCKS(threads, blocks) static
 #define GRAPHRUN_DEVICE inline
 #define GRAPHRUN_ENTRY(name, Arguments) extern "C" void name(const Arguments& arguments)
 #define GRAPHRUN_UNROLL

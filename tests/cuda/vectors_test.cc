@@ -109,13 +109,12 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Vectors,
                                            VectorSizes{1, 700, 7}, VectorSizes{3, 520, 24}, VectorSizes{4, 65, 41},
                                            VectorSizes{2, 9, 1}, VectorSizes{4, 1, 4}, VectorSizes{5, 33, 20}));
 
-class PlainFewRows : public Vectors {
+// On a device that has clusters, which the emulated one is given.
+class VectorsInClusters : public Vectors {
  protected:
   void SetUp() override {
     Vectors::SetUp();
-    if (!tests::is_emulated()) return;
-    DeviceLimits& limits = tests::emulated_limits();
-    limits.threads = 64, limits.shared = 96 << 10, limits.clusters = {3, 2, 0, 0}, limits.splits_float32 = true;
+    if (tests::is_emulated()) tests::emulated_limits().clusters = {3, 2, 0, 0};
   }
   void TearDown() override {
     if (tests::is_emulated()) tests::emulated_limits() = before_;
@@ -123,6 +122,29 @@ class PlainFewRows : public Vectors {
 
  private:
   const DeviceLimits before_ = tests::tested_device().backend().limits();
+};
+
+TEST_P(VectorsInClusters, GiveWhatTheCpuGives) {
+  const VectorSizes& s = GetParam();
+  const DeviceLimits& limits = tests::tested_device().backend().limits();
+  if (limits.clusters == std::array<int, 4>{}) GTEST_SKIP() << "the device has no clusters";
+  EXPECT_GT(vector_parts({ProductGroup::Kind::kMany, {{s.rows, s.n, s.k}}}, limits), 1);
+  expect_what_the_cpu_gives(s);
+}
+// One row and more; sizes that packs of four divide, and others; clusters of two and of four; parts with more rows than a block
+// reads at once, and with fewer.
+INSTANTIATE_TEST_SUITE_P(Sizes, VectorsInClusters,
+                         ::testing::Values(VectorSizes{1, 300, 36}, VectorSizes{1, 1100, 20}, VectorSizes{1, 301, 7},
+                                           VectorSizes{1, 130, 41}, VectorSizes{3, 150, 24}, VectorSizes{4, 601, 33}));
+
+class PlainFewRows : public VectorsInClusters {
+ protected:
+  void SetUp() override {
+    VectorsInClusters::SetUp();
+    if (!tests::is_emulated()) return;
+    DeviceLimits& limits = tests::emulated_limits();
+    limits.threads = 64, limits.shared = 96 << 10, limits.splits_float32 = true;
+  }
 };
 
 TEST_P(PlainFewRows, GiveWhatTheCpuGives) {
@@ -146,6 +168,28 @@ TEST(VectorProducts, HaveFewRowsAndFactors) {
   EXPECT_FALSE(are_vector_products({Kind::kMany, {{4, 1000, 1000, true}}}));  // the left factor is read by columns
   EXPECT_FALSE(are_vector_products({Kind::kMany, {{4, 1000, 0}}}));           // zeros, for which there is another kernel
   EXPECT_FALSE(are_vector_products({Kind::kMany, {{4, 1000, 100000}}}));
+}
+
+// As many blocks as a large device has room for, each with some rows.
+TEST(VectorProducts, AreDividedAmongBlocksOfAClusterIfTheyAreFew) {
+  using Kind = ProductGroup::Kind;
+  const auto parts = [](const ProductGroup& group, const std::array<int, 4>& clusters) {
+    DeviceLimits limits;
+    limits.clusters = clusters;
+    return vector_parts(group, limits);
+  };
+  constexpr std::array<int, 4> kH100 = {66, 32, 16, 7};
+  EXPECT_EQ(parts({Kind::kMany, {{1, 1000, 1000}}}, kH100), 8);
+  EXPECT_EQ(parts({Kind::kMany, {{1, 1000, 1000}}}, {3, 2, 0, 0}), 4);
+  EXPECT_EQ(parts({Kind::kMany, {{1, 1000, 1000}}}, {}), 1);
+  EXPECT_EQ(parts({Kind::kMany, std::vector<MatrixProduct>(3, {1, 1000, 1000})}, kH100), 4);
+  EXPECT_EQ(parts({Kind::kMany, {{1, 10000, 620}}}, kH100), 1);
+  EXPECT_EQ(parts({Kind::kSum, {{1, 620, 620}, {1, 620, 2000}}}, kH100), 8);
+  EXPECT_EQ(parts({Kind::kMany, {{1, 1000, 127}}}, kH100), 1);
+  EXPECT_EQ(parts({Kind::kSum, {{1, 1000, 64}, {1, 1000, 64}}}, kH100), 2);
+  MatrixProduct transposed{1, 1000, 1000};
+  transposed.transpose_b = true;
+  EXPECT_EQ(parts({Kind::kMany, {transposed}}, kH100), 1);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ using cuda::Best;
 using cuda::Column;
 
 // Finds the largest element after the last one found, k times. The threads of a block read the row once, coalesced, and each
-// keeps the largest of its elements that has not been found; only the one whose element is found looks at its share again. For
-// a few elements of long rows, such as a beam's words.
+// keeps the largest of its elements that has not been found; only the one whose element is found looks at its share again, if
+// there are more to find. For a few elements of long rows, such as a beam's words.
 template <class T>
 struct TopBody {
   using Element = Best<T, std::int32_t>;
@@ -25,21 +25,23 @@ struct TopBody {
   std::int64_t k;
 
   GRAPHRUN_DEVICE void operator()(const Column& c) const {
-    Element own = best_after({T(0), -1}, c);
-    for (std::int64_t place = 0; place < k; ++place) {
+    Element own = best_after<true>({T(0), -1}, c);
+    for (std::int64_t place = 0;; ++place) {
       const Element next = c.joined(own, [](Element a, Element b) { return first(a, b); });
       if (c.leads()) {
         values[c.result * k + place] = next.value;
         indices[c.result * k + place] = next.position;
       }
-      if (next.position == own.position) own = best_after(next, c);
+      if (place + 1 == k) return;
+      if (next.position == own.position) own = best_after<false>(next, c);
     }
   }
 
-  // The first of this lane's elements that come after `last`; all do if there is none. Several are loaded at a time and
-  // compared without branches, so that their loads overlap.
+  // The first of this lane's elements that come after `last`; of all of them if it is the first look. Several are loaded at a
+  // time and compared without branches, so that their loads overlap.
+  template <bool is_first_look>
   GRAPHRUN_DEVICE Element best_after(Element last, const Column& c) const {
-    constexpr int kAhead = 8;
+    constexpr int kAhead = 10;  // a lane of the largest block loads its share of 10 000 elements at once
     const T* const row = x + c.first;
     const auto n = static_cast<std::uint32_t>(c.n), step = static_cast<std::uint32_t>(c.grid.lanes);
     Element best{T(0), -1};
@@ -54,8 +56,8 @@ struct TopBody {
       for (int i = 0; i < kAhead; ++i) {
         const std::uint32_t at = a + i * step;
         const Element here{loaded[i], static_cast<std::int32_t>(at)};
-        const bool takes = (at < n) & ((last.position < 0) | comes_first(last, here)) &
-                           ((best.position < 0) | is_greater(here.value, best.value));
+        const bool counts = is_first_look || comes_first(last, here);
+        const bool takes = (at < n) & counts & ((best.position < 0) | is_greater(here.value, best.value));
         best = {takes ? here.value : best.value, takes ? here.position : best.position};
       }
     }

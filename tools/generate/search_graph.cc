@@ -141,18 +141,13 @@ class SearchMaker {
     return equation("where(gain > impossible, gain, impossible)", {{"gain", gain}, {"impossible", b_.constant(kImpossible)}});
   }
 
-  // Chooses the best continuations of each sentence, as many as it has places.
-  void choose() {
-    const std::int64_t candidates = std::min(most_candidates(o_), vocabulary());
-    const ValueId each = number(candidates);
-    const Dim all = Dim(candidates) * Dim(cut_.rows);
-    const std::vector<ValueId> top = b_.ops("topk", {score_}, {{"k", candidates}});
-    const ValueId gains = equation("values - expand(total, axis=-1)", {{"values", top[0]}, {"total", total_}});
-    const ValueId words = words_of(top[1]);
+  // The log-probabilities of words in the form that is summed and compared; impossible ones cannot be chosen. `values`: the
+  // words' scores.
+  ValueId counted(ValueId gains, ValueId values, ValueId words) {
     ValueId counted = possible(gains);
     if (cut_.shortlist) {
       counted = equation("where(values > nothing / 2, counted, nothing)",
-                         {{"values", top[0]}, {"nothing", nothing_}, {"counted", counted}});
+                         {{"values", values}, {"nothing", nothing_}, {"counted", counted}});
     }
     if (o_.min_length > 0) {
       counted = equation("where(words == end and step < least, nothing, counted)", {{"words", words},
@@ -162,22 +157,39 @@ class SearchMaker {
                                                                                     {"nothing", nothing_},
                                                                                     {"counted", counted}});
     }
-    const ValueId sums =
-        equation("expand(live, axis=-1) + counted", {{"live", live_}, {"counted", gathered(counted, row_of_)}});
-    const ValueId of_sentence = shaped(sums, {sentences_, o_.beam * candidates});
-    ValueId at;                             // of the choices among the candidates of all rows
-    if (o_.beam == 1 && candidates == 1) {  // there is nothing to choose
-      sum_ = of_sentence, parent_ = at = row_of_;
-    } else {
-      const std::vector<ValueId> chosen = b_.ops("topk", {of_sentence}, {{"k", o_.beam}});
-      sum_ = chosen[0];
-      const ValueId place = quotient(chosen[1], candidates, o_.beam);
-      parent_ = picked(row_of_, place);
-      at = equation("parent * each + at - place * each",
-                    {{"parent", parent_}, {"each", each}, {"at", chosen[1]}, {"place", place}});
-    }
+    return counted;
+  }
+
+  // Chooses the best continuations of each sentence, as many as it has places.
+  void choose() {
+    const std::int64_t candidates = std::min(most_candidates(o_), vocabulary());
+    const Dim all = Dim(candidates) * Dim(cut_.rows);
+    const std::vector<ValueId> top = b_.ops("topk", {score_}, {{"k", candidates}});
+    if (o_.beam == 1 && candidates == 1) return take_best(shaped(top[0], {all}), shaped(top[1], {all}));
+    const ValueId each = number(candidates);
+    const ValueId gains = equation("values - expand(total, axis=-1)", {{"values", top[0]}, {"total", total_}});
+    const ValueId words = words_of(top[1]);
+    const ValueId sums = equation("expand(live, axis=-1) + counted",
+                                  {{"live", live_}, {"counted", gathered(counted(gains, top[0], words), row_of_)}});
+    const std::vector<ValueId> chosen = b_.ops("topk", {shaped(sums, {sentences_, o_.beam * candidates})}, {{"k", o_.beam}});
+    sum_ = chosen[0];
+    const ValueId place = quotient(chosen[1], candidates, o_.beam);
+    parent_ = picked(row_of_, place);
+    // Of the choices among the candidates of all rows.
+    const ValueId at = equation("parent * each + at - place * each",
+                                {{"parent", parent_}, {"each", each}, {"at", chosen[1]}, {"place", place}});
     word_ = gathered(shaped(words, {all}), at);
     gain_ = gathered(shaped(gains, {all}), at);
+  }
+
+  // There is nothing to choose: each sentence continues with the best column of its row. Values are gathered before anything is
+  // computed from them, so that all that is computed is one kernel.
+  void take_best(ValueId values, ValueId columns) {
+    const ValueId value = gathered(values, row_of_);
+    parent_ = row_of_;
+    word_ = words_of(gathered(columns, row_of_));
+    gain_ = equation("value - total", {{"value", value}, {"total", gathered(total_, row_of_)}});
+    sum_ = equation("live + counted", {{"live", live_}, {"counted", counted(gain_, value, word_)}});
   }
 
   // Draws a word for each row.

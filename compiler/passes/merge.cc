@@ -4,6 +4,7 @@
 #include <compare>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -137,6 +138,15 @@ class Products {
 
   // ---- shared factors
 
+  // Whether a result grows with several sizes, as with the batch and its time.
+  static bool is_of_sequence(const Shape& shape) {
+    std::set<Symbol> symbols;
+    for (const Dim& d : shape) {
+      for (Symbol symbol : d.symbols()) symbols.insert(symbol);
+    }
+    return symbols.size() > 1;
+  }
+
   // What products that share a factor must have in common, including the first reader of their results.
   struct Key {
     bool reduces;  // outer products, not rows by a matrix
@@ -157,7 +167,7 @@ class Products {
       const bool reduces = ir::plays(product, ir::Role::kMatmulReduce);
       if (gone[n] || !(reduces || is_rows_by_matrix(product))) continue;
       const ValueId b = product.inputs[1], y = product.outputs[0];
-      const bool is_body = !same_.empty(), grows = !is_body && !reduces;
+      const bool is_body = !same_.empty(), grows = !is_body && !reduces && is_of_sequence(g_.type(y).shape);
       const auto readers = readers_.of(y);
       const std::int32_t reader = !grows ? -1 : readers.empty() ? -2 : readers[0];
       const Key key{reduces,

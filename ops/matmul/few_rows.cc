@@ -30,11 +30,10 @@ bool pays(const MatrixProduct& p) {
 
 bool can_be_few(const KernelRequest& request, const ProductGroup& group) {
   constexpr std::int64_t kMostRows = 128, kMostElements = std::int64_t{1} << 28;
-  constexpr std::size_t kMostFactors = 8;
   const bool constant = are_constant(request, group);
   const bool splits = request.products == ProductPrecision::kFloat32;
   if (!(splits ? request.device.splits_float32 : request.device.matrix_units)) return false;
-  if (request.outputs[0].dtype != DType::kFloat32 || group.products.size() > kMostFactors) return false;
+  if (request.outputs[0].dtype != DType::kFloat32 || group.products.size() > ProductGroup::kMostFactors) return false;
   for (std::size_t i = 0; i < group.products.size(); ++i) {
     const MatrixProduct& p = group.products[i];
     if (p.transpose_a || p.transpose_b != group.products[0].transpose_b || (p.accumulate && i == 0)) return false;
@@ -75,17 +74,17 @@ bool divide(FewRowsPlan& plan, const DeviceLimits& limits) {
 
 void make_text(FewRowsPlan& plan) {
   std::string left, results, lengths;
-  for (std::size_t t = 0; t < plan.terms(); ++t) {
+  for (std::size_t t = 0; t < plan.group.terms(); ++t) {
     plan.left.push_back(plan.arguments.add_address(fmt::format("a{}", t), "const float"));
     left += fmt::format("{}arguments.a{}", t == 0 ? "" : ", ", t);
     lengths += fmt::format("{}{}", t == 0 ? "" : ", ", plan.group.products[t].k);
   }
-  for (std::size_t g = 0; g < plan.groups(); ++g) {
+  for (std::size_t g = 0; g < plan.group.groups(); ++g) {
     plan.results.push_back(plan.arguments.add_address(fmt::format("y{}", g), "float"));
     results += fmt::format("{}arguments.y{}", g == 0 ? "" : ", ", g);
   }
   const std::string shape = fmt::format("few_rows::Shape<{}, {}, {}, {}, {}, {}, {}>", plan.row_tiles, plan.warp_columns,
-                                        plan.warps, plan.row_warps, plan.parts, plan.group.products[0].n, plan.groups());
+                                        plan.warps, plan.row_warps, plan.parts, plan.group.products[0].n, plan.group.groups());
   const std::string inner = fmt::format("few_rows::Inner<{}>", lengths), form = unit_form(plan.precision).type;
   std::string factors, right;
   if (plan.stores()) {
@@ -121,9 +120,10 @@ std::optional<FewRowsPlan> plan_few_rows(const KernelRequest& request, const Pro
   if (!can_be_few(request, group)) return {};
   FewRowsPlan plan;
   plan.group = group, plan.precision = request.products;
-  for (std::size_t t = 0; t < plan.terms(); ++t)
+  for (std::size_t t = 0; t < plan.group.terms(); ++t)
     plan.steps += few_rows::steps_of(static_cast<int>(group.products[t].k), unit_form(plan.precision).in_word);
-  plan.tiles = few_rows::tiles_of_columns(static_cast<int>(group.products[0].n)) * static_cast<std::int64_t>(plan.groups());
+  plan.tiles =
+      few_rows::tiles_of_columns(static_cast<int>(group.products[0].n)) * static_cast<std::int64_t>(plan.group.groups());
   if (are_constant(request, group))
     plan.packed = static_cast<std::size_t>(plan.steps * plan.tiles) * few_rows::kWordsOfTile * sizeof(unsigned);
   if (!divide(plan, request.device)) return {};

@@ -30,9 +30,6 @@ struct FewRowsPlan {
   Argument wide;
 
   bool stores() const { return packed > 0; }
-
-  std::size_t terms() const { return group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1; }
-  std::size_t groups() const { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
 };
 
 // Nothing if the products cannot run in this way: on a device without clusters or matrix units, with more than 128 rows, or

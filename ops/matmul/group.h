@@ -19,6 +19,12 @@ struct ProductGroup {
   // products but the first accumulate.
   std::vector<MatrixProduct> products;
 
+  // The most products that one launch of a device takes.
+  static constexpr std::size_t kMostFactors = 8;
+
+  // The number of products summed, and the number of separate results.
+  std::size_t terms() const { return kind == Kind::kSum ? products.size() : 1; }
+  std::size_t groups() const { return kind == Kind::kMany ? products.size() : 1; }
   std::size_t a(std::size_t i) const { return kind == Kind::kMany ? 0 : 2 * i; }
   std::size_t b(std::size_t i) const { return kind == Kind::kMany ? i + 1 : 2 * i + 1; }
   std::size_t y(std::size_t i) const { return kind == Kind::kMany ? i : 0; }

@@ -23,9 +23,6 @@ const UnitForm& unit_form(ProductPrecision precision);
 
 // Products whose right factors are the same at every step.
 struct ProductPart {
-  // The number of products summed, and the number of separate results.
-  std::size_t terms() const { return group.kind == ProductGroup::Kind::kSum ? group.products.size() : 1; }
-  std::size_t groups() const { return group.kind == ProductGroup::Kind::kMany ? group.products.size() : 1; }
   // Bytes of left factors that the blocks of a loop pass to each other, at most.
   std::size_t passed_bytes() const;
 
@@ -36,8 +33,7 @@ struct ProductPart {
 
 // Lets products be part of such loops if every right factor is constant and no left factor is read transposed.
 inline void take_part(Kernel& kernel, const KernelRequest& request, const ProductGroup& group) {
-  constexpr std::size_t kMostFactors = 8;
-  if (group.products.size() > kMostFactors) return;
+  if (group.products.size() > ProductGroup::kMostFactors) return;
   auto columns = std::make_shared<ColumnKernel>();
   columns->columns = group.products[0].n;
   columns->reads_other_columns.assign(request.inputs.size(), false);

@@ -4,7 +4,7 @@ namespace graphrun {
 
 bool are_vector_products(const ProductGroup& group) {
   constexpr std::int64_t kMostInner = 8192, kMostColumns = 1 << 20;  // beyond, a few blocks would read for long
-  if (group.products.empty() || group.products.size() > VectorProducts::kMostFactors) return false;
+  if (group.products.empty() || group.products.size() > ProductGroup::kMostFactors) return false;
   for (std::size_t i = 0; i < group.products.size(); ++i) {
     const MatrixProduct& p = group.products[i];
     if (p.m == 0 || p.m > VectorProducts::kMostRows || p.transpose_a || (p.accumulate && i == 0)) return false;
@@ -15,20 +15,17 @@ bool are_vector_products(const ProductGroup& group) {
 }
 
 int vector_parts(const ProductGroup& group, const DeviceLimits& limits) {
-  // Two blocks for each multiprocessor of a large device; rows that a block reads in its first loads.
-  constexpr std::int64_t kEnoughBlocks = 256, kFewestRows = 64, kTileColumns = 32;
+  // Three blocks for each multiprocessor of a large device, which then all run at once; rows that pay for a block.
+  constexpr std::int64_t kMostBlocks = 396, kFewestRows = 64, kTileColumns = 32;
   constexpr std::size_t kSizes = 3;  // of clusters: 2, 4 and 8, which every device with clusters supports
   const MatrixProduct& first = group.products[0];
   if (first.transpose_b) return 1;  // warps read whole rows of it, one for each column
-  const bool sums = group.kind == ProductGroup::Kind::kSum;
-  std::int64_t rows = 0, tiles = 0;
-  for (const MatrixProduct& p : group.products) {
-    rows = sums ? rows + p.k : p.k;
-    tiles = (p.n + kTileColumns - 1) / kTileColumns + (sums ? 0 : tiles);
-  }
+  const std::int64_t tiles = (first.n + kTileColumns - 1) / kTileColumns * static_cast<std::int64_t>(group.groups());
+  std::int64_t rows = 0;
+  for (std::size_t t = 0; t < group.terms(); ++t) rows += group.products[t].k;
   int parts = 1;
   for (std::size_t i = 0; i < kSizes && limits.clusters[i] > 0; ++i) {
-    if (tiles * parts >= kEnoughBlocks || rows < 2 * parts * kFewestRows) break;
+    if (2 * tiles * parts > kMostBlocks || rows < 2 * parts * kFewestRows) break;
     parts = DeviceLimits::cluster_size(i);
   }
   return parts;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "ops/generated/device_pack.h"
+#include "ops/reduce/column.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/matrix_units.h"
@@ -44,8 +45,7 @@ struct LeftRows {
 template <int step>
 GRAPHRUN_DEVICE float sum_of_warp(float x) {
   GRAPHRUN_UNROLL
-  for (int distance = step; distance < cuda::kWarpThreads; distance *= 2)
-    x += cuda::float_of(cuda::word_of_other(cuda::bits_of(x), distance));
+  for (int distance = step; distance < cuda::kWarpThreads; distance *= 2) x += cuda::of_other(x, distance);
   return x;
 }
 

@@ -16,7 +16,7 @@ namespace graphrun {
 // results. b_i is [inner, columns], or [columns, inner] if transposed; factors are rounded to `precision`.
 struct VectorProducts {
   static constexpr std::int64_t kMostRows = 4;
-  static constexpr std::size_t kMostFactors = 8;
+  static constexpr std::size_t kMostFactors = ProductGroup::kMostFactors;
 
   const float *left[kMostFactors] = {}, *right[kMostFactors] = {};
   float* results[kMostFactors] = {};
@@ -43,14 +43,14 @@ int vector_parts(const ProductGroup& group, const DeviceLimits& limits);
 template <class A, class B, class Y>
 VectorProducts vector_products(const ProductGroup& group, int parts, const A& a, const B& b, const Y& y) {
   const MatrixProduct& first = group.products[0];
-  const std::size_t count = group.products.size(), terms = group.kind == ProductGroup::Kind::kSum ? count : 1;
+  const std::size_t terms = group.terms(), groups = group.groups();
   VectorProducts p;
-  p.terms = static_cast<int>(terms), p.groups = static_cast<int>(count / terms);
+  p.terms = static_cast<int>(terms), p.groups = static_cast<int>(groups);
   p.rows = static_cast<int>(first.m), p.columns = static_cast<int>(first.n), p.transposed = first.transpose_b;
   p.parts = parts;
-  for (std::size_t i = 0; i < count; ++i) p.right[i] = b(i);
+  for (std::size_t i = 0; i < group.products.size(); ++i) p.right[i] = b(i);
   for (std::size_t t = 0; t < terms; ++t) p.left[t] = a(t), p.inner[t] = static_cast<int>(group.products[t].k);
-  for (std::size_t g = 0; g < count / terms; ++g) p.results[g] = y(g);
+  for (std::size_t g = 0; g < groups; ++g) p.results[g] = y(g);
   return p;
 }
 

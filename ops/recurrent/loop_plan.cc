@@ -120,12 +120,12 @@ void LoopPlanner::find_passed(const BoundScan& scan) {
     LoopPlan::LoopMember& m = plan_.members[i];
     m.passes.assign(m.outputs, -1);
     if (m.product == nullptr) continue;
-    m.reads_passed.assign(m.product->terms(), -1), m.of_last_step.assign(m.product->terms(), 0);
+    m.reads_passed.assign(m.product->group.terms(), -1), m.of_last_step.assign(m.product->group.terms(), 0);
   }
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     LoopPlan::LoopMember& m = plan_.members[i];
     if (m.product == nullptr || (!plan_.in_clusters && m.form == nullptr)) continue;
-    for (std::size_t t = 0; t < m.product->terms(); ++t) {
+    for (std::size_t t = 0; t < m.product->group.terms(); ++t) {
       const std::size_t input = m.product->group.a(t);
       const std::optional<Maker> maker = maker_of(scan, i, input);
       if (!maker) continue;
@@ -221,7 +221,7 @@ double LoopPlanner::factor_cycles() const {
     const std::int64_t down = loop::tiles_of(row_tiles, loop::warp_rows_of(row_tiles));
     const std::int64_t across = loop::tiles_of(column_tiles, loop::warp_columns_of(column_tiles));
     std::int64_t left = 0;
-    for (std::size_t t = 0; t < m.product->terms(); ++t) {
+    for (std::size_t t = 0; t < m.product->group.terms(); ++t) {
       left += row_tiles * loop::tiles_deep(m.product->group.products[t].k, m.form->in_word) * loop::kLeftTileBytes;
     }
     const auto weights = static_cast<double>(static_cast<std::int64_t>(weight_bytes(m)) * down);
@@ -244,8 +244,8 @@ double LoopPlanner::step_cycles() const {
     }
     if (m.form != nullptr) continue;
     std::int64_t terms = 0;
-    for (std::size_t t = 0; t < m.product->terms(); ++t) terms += m.product->group.products[t].k;
-    const std::int64_t width = static_cast<std::int64_t>(m.product->groups()) * columns;
+    for (std::size_t t = 0; t < m.product->group.terms(); ++t) terms += m.product->group.products[t].k;
+    const std::int64_t width = static_cast<std::int64_t>(m.product->group.groups()) * columns;
     const std::int64_t tiles = loop::tiles_of(rows, loop::kTileRows) * loop::tiles_of(width, loop::kTileColumns);
     cycles += turns(tiles) * static_cast<double>(terms) * step_cycles::kTermOfTile;
     if (m.resident < 0) cycles += step_cycles::of_memory(static_cast<double>(weight_bytes(m)));
@@ -302,7 +302,7 @@ std::size_t LoopPlanner::weight_bytes(const LoopPlan::LoopMember& m) const {
     for (const MatrixProduct& p : products) bytes += p.k * own * static_cast<std::int64_t>(size_of(m.product->dtype));
   } else {
     const std::int64_t column_tiles = plan_.column_tiles_of(m);
-    for (std::size_t t = 0; t < m.product->terms(); ++t)
+    for (std::size_t t = 0; t < m.product->group.terms(); ++t)
       bytes += column_tiles * loop::tiles_deep(products[t].k, m.form->in_word) * loop::kRightTileBytes;
   }
   return static_cast<std::size_t>(round_up(bytes, 16));
@@ -355,7 +355,7 @@ std::size_t ProductPart::passed_bytes() const {
   if (dtype != DType::kFloat32) return 0;
   const UnitForm* const form = &unit_form(precision);
   std::int64_t most = 0;
-  for (std::size_t t = 0; t < terms(); ++t) {
+  for (std::size_t t = 0; t < group.terms(); ++t) {
     const MatrixProduct& p = group.products[t];
     std::int64_t of_term = 0;
     for (std::int64_t parts = 1; parts <= kMostRowParts; ++parts) {
@@ -381,7 +381,7 @@ bool LoopPlan::has_constant_sizes() const {
 
 std::int64_t LoopPlan::row_tiles_of(const LoopMember& m) const { return loop::tiles_of(rows_of(m), cuda::kUnitRows); }
 std::int64_t LoopPlan::column_tiles_of(const LoopMember& m) const {
-  return loop::tiles_of(static_cast<std::int64_t>(m.product->groups()) * columns_of(m), cuda::kUnitColumns);
+  return loop::tiles_of(static_cast<std::int64_t>(m.product->group.groups()) * columns_of(m), cuda::kUnitColumns);
 }
 
 LoopPlan plan_loop(const BoundScan& scan, const ProgramLayout& layout, const DeviceLimits& limits) {

@@ -136,7 +136,7 @@ void LoopPrinter::lay_out_arguments() {
     if (m.product == nullptr) continue;
     number("resident_" + names_[i], m.resident);
     size("row_tiles_" + names_[i], plan_.row_tiles_of(m));
-    for (std::size_t t = 0; t < m.product->terms(); ++t)
+    for (std::size_t t = 0; t < m.product->group.terms(); ++t)
       size(fmt::format("inner{}_{}", t, names_[i]), m.product->group.products[t].k);
   }
   for (std::size_t p = 0; p < plan_.passed.size(); ++p) {
@@ -215,7 +215,8 @@ std::string LoopPrinter::product_functions(Comments comments) const {
     if (m.product == nullptr) continue;
     const ProductGroup& group = m.product->group;
     const std::string type = device_type(m.product->dtype);
-    const std::string product = fmt::format("loop::Product<{}, {}, {}>", type, m.product->terms(), m.product->groups());
+    const std::string product =
+        fmt::format("loop::Product<{}, {}, {}>", type, m.product->group.terms(), m.product->group.groups());
     text +=
         comment(i, "", comments) +
         fmt::format(
@@ -229,7 +230,7 @@ std::string LoopPrinter::product_functions(Comments comments) const {
             "  product.row_tiles = {4};\n"
             "  product.transpose_b = {2};\n",
             product, names_[i], group.products[0].transpose_b ? "true" : "false", columns(i), row_tiles(i));
-    for (std::size_t t = 0; t < m.product->terms(); ++t) {
+    for (std::size_t t = 0; t < m.product->group.terms(); ++t) {
       text += fmt::format(
           "  product.inner[{0}] = {1};\n"
           "  product.a[{0}] = {2} + first_row * product.inner[{0}];\n"
@@ -240,7 +241,7 @@ std::string LoopPrinter::product_functions(Comments comments) const {
     }
     for (std::size_t f = 0; f < group.products.size(); ++f)
       text += fmt::format("  product.b[{}] = {};\n", f, address(m.place + group.b(f), "const " + type));
-    for (std::size_t g = 0; g < m.product->groups(); ++g)
+    for (std::size_t g = 0; g < m.product->group.groups(); ++g)
       text += fmt::format("  product.y[{}] = {} + first_row * product.columns;\n", g, address(m.place + m.inputs + g, type));
     text += fmt::format(
         "  product.resident = arguments.resident_{0} < 0 ? nullptr : shared + arguments.resident_{0};\n  return "

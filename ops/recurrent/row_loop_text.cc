@@ -59,7 +59,7 @@ ElementText element_of(const RowLoopMember& member, const ProductPart& part, Com
   std::size_t inputs = 0;
   for (std::size_t i = 0; i < products.size(); ++i) inputs = std::max({inputs, part.group.a(i) + 1, part.group.b(i) + 1});
   ElementText made;
-  add_addresses(made, std::vector(inputs, part.dtype), std::vector(part.groups(), part.dtype));
+  add_addresses(made, std::vector(inputs, part.dtype), std::vector(part.group.groups(), part.dtype));
   made.arguments.add("columns", products[0].n);
   std::int64_t most = 0;  // elements of an operand
   for (std::size_t i = 0; i < products.size(); ++i) {
@@ -74,7 +74,7 @@ ElementText element_of(const RowLoopMember& member, const ProductPart& part, Com
       "\nGRAPHRUN_DEVICE void one(const Arguments& a, std::int64_t e, int lane, bool writes) {\n"
       "  const Index columns = static_cast<Index>(a.columns);\n"
       "  const Index row = static_cast<Index>(e) / columns, column = static_cast<Index>(e) % columns;\n";
-  for (std::size_t g = 0; g < part.groups(); ++g) made.text += fmt::format("  {} sum{} = 0;\n", type, g);
+  for (std::size_t g = 0; g < part.group.groups(); ++g) made.text += fmt::format("  {} sum{} = 0;\n", type, g);
   for (std::size_t i = 0; i < products.size(); ++i) {
     const MatrixProduct& p = products[i];
     const std::string inner = fmt::format("static_cast<Index>(a.inner{})", i);
@@ -86,10 +86,10 @@ ElementText element_of(const RowLoopMember& member, const ProductPart& part, Com
         inner, unrolled(member.fixed ? (p.k + member.lanes - 1) / member.lanes : 0), member.lanes - 1, member.lanes,
         part.group.y(i), part.group.a(i), part.group.b(i), at);
   }
-  for (std::size_t g = 0; g < part.groups(); ++g)
+  for (std::size_t g = 0; g < part.group.groups(); ++g)
     made.text += fmt::format("  sum{0} = loop::summed<{1}>(sum{0});\n", g, member.lanes);
   made.text += "  if (!writes) return;\n";
-  for (std::size_t g = 0; g < part.groups(); ++g) made.text += fmt::format("  a.y{0}[e] = sum{0};\n", g);
+  for (std::size_t g = 0; g < part.group.groups(); ++g) made.text += fmt::format("  a.y{0}[e] = sum{0};\n", g);
   made.text += "}\n";
   return made;
 }

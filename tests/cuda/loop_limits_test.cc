@@ -167,8 +167,8 @@ TEST_P(LoopLimits, AreKeptOnMatrixUnits) {
           EXPECT_EQ(m.resident % 16, 0);
           const std::int64_t own = widest_share(plan, m);
           std::int64_t deep = 0;
-          for (std::size_t t = 0; t < m.product->terms(); ++t) deep += (m.product->group.products[t].k + 15) / 16;
-          end = m.resident + (static_cast<std::int64_t>(m.product->groups()) * own + 7) / 8 * deep * 16 * 8 * 2;
+          for (std::size_t t = 0; t < m.product->group.terms(); ++t) deep += (m.product->group.products[t].k + 15) / 16;
+          end = m.resident + (static_cast<std::int64_t>(m.product->group.groups()) * own + 7) / 8 * deep * 16 * 8 * 2;
         }
         if (limits.matrix_units) {
           if (plan.cluster() > 1) {

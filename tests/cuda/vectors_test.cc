@@ -183,6 +183,7 @@ TEST(VectorProducts, AreDividedAmongBlocksOfAClusterIfTheyAreFew) {
   EXPECT_EQ(parts({Kind::kMany, {{1, 1000, 1000}}}, {3, 2, 0, 0}), 4);
   EXPECT_EQ(parts({Kind::kMany, {{1, 1000, 1000}}}, {}), 1);
   EXPECT_EQ(parts({Kind::kMany, std::vector<MatrixProduct>(3, {1, 1000, 1000})}, kH100), 4);
+  EXPECT_EQ(parts({Kind::kMany, {{1, 2000, 1000}}}, kH100), 4) << "more than three blocks for each multiprocessor";
   EXPECT_EQ(parts({Kind::kMany, {{1, 10000, 620}}}, kH100), 1);
   EXPECT_EQ(parts({Kind::kSum, {{1, 620, 620}, {1, 620, 2000}}}, kH100), 8);
   EXPECT_EQ(parts({Kind::kMany, {{1, 1000, 127}}}, kH100), 1);

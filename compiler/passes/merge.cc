@@ -46,6 +46,7 @@ class Products {
       if (v.next != kNone) ++reads_[index(v.next)];
     }
     gone.resize(g_.nodes.size());
+    count_of_one_step();
     for (std::size_t n = g_.nodes.size(); n-- > 0;) look_at_sum(n);
     find_shared();
     std::stable_sort(found.begin(), found.end(), [](const Merged& a, const Merged& b) { return a.at < b.at; });
@@ -101,7 +102,7 @@ class Products {
     for (ValueId v : terms) {
       if (const auto kind = kind_of_term(v, g_.type(y))) kinds[*kind].push_back(v);
     }
-    std::erase_if(kinds, [](const auto& kind) { return kind.second.size() < 2; });
+    std::erase_if(kinds, [&](const auto& kind) { return kind.second.size() < 2 || merge_beside_others(kind.second); });
     if (kinds.empty()) return;
     for (const auto& [kind, products] : kinds) add_sum(n, kind, products, terms);
     found.back().sum = y, found.back().rest = terms;
@@ -147,7 +148,8 @@ class Products {
     return symbols.size() > 1;
   }
 
-  // What products that share a factor must have in common, including the first reader of their results.
+  // What products that share a factor must have in common, including the first reader of their results unless that does not
+  // matter.
   struct Key {
     bool reduces;  // outer products, not rows by a matrix
     ValueId left;
@@ -159,25 +161,49 @@ class Products {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
+  std::optional<Key> key_of(const Node& product) const {
+    const bool reduces = ir::plays(product, ir::Role::kMatmulReduce);
+    if (!(reduces || is_rows_by_matrix(product))) return std::nullopt;
+    const ValueId b = product.inputs[1], y = product.outputs[0];
+    const bool is_body = !same_.empty(), grows = !is_body && !reduces && is_of_sequence(g_.type(y).shape);
+    const auto readers = readers_.of(y);
+    const std::int32_t reader = !grows ? -1 : readers.empty() ? -2 : readers[0];
+    return Key{reduces,
+               product.inputs[0],
+               !reduces && product.attributes.boolean("transpose_b"),
+               product.attributes.string("precision"),
+               str(g_.type(b).shape),
+               is_same(b),
+               reader};
+  }
+
+  // Counts the products outside loops that are of one step, and whose matrices are not computed.
+  void count_of_one_step() {
+    if (!same_.empty()) return;
+    for (const Node& product : g_.nodes) {
+      const std::optional<Key> key = key_of(product);
+      if (key && !key->reduces && key->reader == -1 && node_of(product.inputs[1]) < 0) ++of_one_step_[*key];
+    }
+  }
+
+  // Whether products that are added up had better merge with others of their left factors: the gates of a cell in a step of
+  // generation are then one kernel for each left factor, not one for each gate.
+  bool merge_beside_others(const std::vector<ValueId>& terms) const {
+    return std::all_of(terms.begin(), terms.end(), [&](ValueId v) {
+      const auto it = of_one_step_.find(*key_of(node(node_of(v))));
+      return it != of_one_step_.end() && it->second > terms.size();
+    });
+  }
+
   void find_shared() {
     std::map<Key, std::vector<std::int32_t>> groups;
     std::vector<const Key*> order;
     for (std::size_t n = 0; n < g_.nodes.size(); ++n) {
       const Node& product = g_.nodes[n];
-      const bool reduces = ir::plays(product, ir::Role::kMatmulReduce);
-      if (gone[n] || !(reduces || is_rows_by_matrix(product))) continue;
-      const ValueId b = product.inputs[1], y = product.outputs[0];
-      const bool is_body = !same_.empty(), grows = !is_body && !reduces && is_of_sequence(g_.type(y).shape);
-      const auto readers = readers_.of(y);
-      const std::int32_t reader = !grows ? -1 : readers.empty() ? -2 : readers[0];
-      const Key key{reduces,
-                    product.inputs[0],
-                    !reduces && product.attributes.boolean("transpose_b"),
-                    product.attributes.string("precision"),
-                    str(g_.type(b).shape),
-                    is_same(b),
-                    reader};
-      const auto [it, fresh] = groups.try_emplace(key);
+      const std::optional<Key> key = gone[n] ? std::nullopt : key_of(product);
+      if (!key) continue;
+      const ValueId b = product.inputs[1];
+      const auto [it, fresh] = groups.try_emplace(*key);
       if (fresh) order.push_back(&it->first);
       // A product whose right factor is computed after the first product is not merged.
       if (fresh || node_of(b) < it->second[0]) it->second.push_back(static_cast<std::int32_t>(n));
@@ -205,6 +231,7 @@ class Products {
   const std::vector<bool> same_;
   const ir::Readers readers_;
   std::vector<std::size_t> reads_;  // by value: number of reads by nodes, outputs and variables
+  std::map<Key, std::size_t> of_one_step_;
 };
 
 void make(Rebuild& rebuild, const Merged& merged, const Node& at, ValueId& sum) {

@@ -17,10 +17,11 @@
 #define GRAPHRUN_UNROLL _Pragma("unroll")
 #define GRAPHRUN_PRAGMA(text) _Pragma(#text)
 #define GRAPHRUN_UNROLL_BY(n) GRAPHRUN_PRAGMA(unroll n)
+// Where the device has clusters; elsewhere, a trap.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#define GRAPHRUN_CLUSTER_ASM(...) __trap()
+#define GRAPHRUN_IN_CLUSTER(...) __trap()
 #else
-#define GRAPHRUN_CLUSTER_ASM(...) asm volatile(__VA_ARGS__)
+#define GRAPHRUN_IN_CLUSTER(...) __VA_ARGS__
 #endif
 
 namespace graphrun::cuda {
@@ -47,25 +48,25 @@ GRAPHRUN_DEVICE void grid_barrier(unsigned* counter, unsigned& round) {
 }
 // Compare and swap: stores `value` if `*at` is `expected`; exactly one of the competing threads succeeds.
 GRAPHRUN_DEVICE bool exchange_if(int* at, int expected, int value) { return atomicCAS(at, expected, value) == expected; }
-// In a grid that was launched in clusters: the block's rank in its cluster. Devices without clusters compile these, and trap.
+// In a grid that was launched in clusters: the block's rank in its cluster.
 GRAPHRUN_DEVICE int cluster_rank() {
   unsigned rank = 0;
-  GRAPHRUN_CLUSTER_ASM("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  GRAPHRUN_IN_CLUSTER(asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank)));
   return static_cast<int>(rank);
 }
 // A barrier for all threads of the cluster: earlier writes are visible after it, in each other's shared memory too.
 GRAPHRUN_DEVICE void cluster_barrier() {
-  GRAPHRUN_CLUSTER_ASM("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+  GRAPHRUN_IN_CLUSTER(asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory"));
 }
 // The same in two halves, without waiting for writes: says that this thread's block runs; waits until all blocks of the cluster
 // do, so that their memory can be written. Each thread must call both, in turn.
-GRAPHRUN_DEVICE void cluster_arrive() { GRAPHRUN_CLUSTER_ASM("barrier.cluster.arrive.relaxed;" ::: "memory"); }
-GRAPHRUN_DEVICE void cluster_wait() { GRAPHRUN_CLUSTER_ASM("barrier.cluster.wait.acquire;" ::: "memory"); }
+GRAPHRUN_DEVICE void cluster_arrive() { GRAPHRUN_IN_CLUSTER(asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory")); }
+GRAPHRUN_DEVICE void cluster_wait() { GRAPHRUN_IN_CLUSTER(asm volatile("barrier.cluster.wait.acquire;" ::: "memory")); }
 // The address that corresponds to `mine` in the shared memory of another block of the cluster, whose threads must be running.
 template <class T>
 GRAPHRUN_DEVICE T* memory_of(int rank, T* mine) {
   T* theirs = nullptr;
-  GRAPHRUN_CLUSTER_ASM("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank));
+  GRAPHRUN_IN_CLUSTER(asm("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank)));
   return theirs;
 }
 // The word of another thread of the warp: the one whose index differs in the bits of `distance`. All threads of the warp must

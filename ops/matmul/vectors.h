@@ -1,5 +1,6 @@
 // Products of a few rows on a device: a matrix times vectors. Reading the matrix takes most of the time, so it is read once, by
-// as many blocks as there is work for. cuBLAS takes 1.5 to 5 times as long for one row of 620 to 2000 numbers.
+// as many blocks as there is work for; on a device with clusters, the blocks of one divide the matrix's rows. cuBLAS takes 1.5
+// to 5 times as long for one row of 620 to 2000 numbers.
 #pragma once
 
 #include <cstddef>

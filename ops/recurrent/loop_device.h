@@ -17,16 +17,47 @@ struct Place {
 struct Step {
   std::int64_t number, steps;  // its index, counted from 0, and the number of steps
   bool reverse;
+  GRAPHRUN_DEVICE Step next() const { return {number + 1, steps, reverse}; }
   GRAPHRUN_DEVICE std::int64_t position(std::int64_t shift = 0) const {
     return reverse ? steps - 1 - (number + shift) : number + shift;
   }
 };
 
-template <class T>
-GRAPHRUN_DEVICE T* address(const Place& place, const Step& step) {
-  if (step.number == 0 && place.first != nullptr) return reinterpret_cast<T*>(place.first);
-  return reinterpret_cast<T*>((step.number % 2 == 0 ? place.even : place.odd) + place.stride * step.position(place.shift));
+GRAPHRUN_DEVICE char* address(const Place& place, const Step& step) {
+  if (step.number == 0 && place.first != nullptr) return place.first;
+  return (step.number % 2 == 0 ? place.even : place.odd) + place.stride * step.position(place.shift);
 }
+
+// The addresses of all operands, in shared memory: if every thread computed those that it needs from the kernel's arguments,
+// all would wait for the same arithmetic in every step.
+struct Addresses {
+  static constexpr int kBytesOfPlace = static_cast<int>(sizeof(Place) + 2 * sizeof(char*));
+  Place* places;
+  char** found;  // those of an even step, then those of an odd step
+  int count;
+
+  // Also computes the addresses of the first step. `memory` has kBytesOfPlace for each operand.
+  template <int operands>
+  GRAPHRUN_DEVICE Addresses(const Place (&arguments)[operands], char* memory, const Step& first)
+      : places(reinterpret_cast<Place*>(memory)), found(reinterpret_cast<char**>(places + operands)), count(operands) {
+    for (int p = cuda::thread_index(); p < operands; p += cuda::thread_count()) places[p] = arguments[p];
+    cuda::barrier();
+    find(first);
+    cuda::barrier();
+  }
+  // To be called for the following step once all threads of the block have finished the previous one. The last threads do it:
+  // they have least to do where work is not divided evenly. A barrier must come before of() is called for that step.
+  GRAPHRUN_DEVICE void find(const Step& step) const {
+    char** const to = found + step.number % 2 * count;
+    for (int p = cuda::thread_count() - 1 - cuda::thread_index(); p < count; p += cuda::thread_count()) {
+      to[p] = address(places[p], step);
+    }
+  }
+  template <class T>
+  GRAPHRUN_DEVICE T* of(int operand, const Step& step) const {
+    return reinterpret_cast<T*>(found[step.number % 2 * count + operand]);
+  }
+};
 
 // As IndexFault (runtime/program/kernel.h).
 struct FaultPlace {

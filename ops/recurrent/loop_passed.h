@@ -13,11 +13,9 @@ GRAPHRUN_DEVICE Part part_of_cluster(int blocks, int together) {
           static_cast<int>(cuda::block_count()) / blocks, together};
 }
 
-// Bytes that a thread sends at once.
+// Bytes that a thread sends at once, at most.
 constexpr int kSlotBytes = 16;
-GRAPHRUN_DEVICE void send_slot(char* to, const char* from) {
-  element::store(reinterpret_cast<unsigned*>(to), element::load<4>(reinterpret_cast<const unsigned*>(from)));
-}
+constexpr int kSlotWords = kSlotBytes / static_cast<int>(sizeof(unsigned));
 
 // The order that multiply() reads: unrounded.
 template <class T>
@@ -40,13 +38,15 @@ struct PlainOrder {
     GRAPHRUN_UNROLL
     for (int j = 0; j < n; ++j) reinterpret_cast<T*>(to)[(k + j) * padded + row] = packed.v[j];
   }
-  // A block's part is contiguous; rows are padded to multiples of 16 bytes.
+  // A block's part is contiguous; rows are padded to multiples of 16 bytes. send() calls send(position, words) for what a slot
+  // contains.
   GRAPHRUN_DEVICE int slots(const Columns& own, int /*row_tiles*/) const {
     return own.count() * padded * static_cast<int>(sizeof(T)) / kSlotBytes;
   }
-  GRAPHRUN_DEVICE void send(char* to, const char* from, const Columns& own, int slot) const {
+  template <class Send>
+  GRAPHRUN_DEVICE void send(const char* from, const Columns& own, int slot, const Send& send) const {
     const int at = own.begin * padded * static_cast<int>(sizeof(T)) + slot * kSlotBytes;
-    send_slot(to + at, from + at);
+    send(at, element::load<kSlotWords>(reinterpret_cast<const unsigned*>(from + at)));
   }
 };
 
@@ -95,25 +95,27 @@ struct TileOrder {
     return static_cast<int>(tiles_deep(own.full, kInWord)) + (whole_tiles(own) ? 0 : 1);
   }
   GRAPHRUN_DEVICE int slots(const Columns& own, int row_tiles) const { return row_tiles * tiles(own) * cuda::kWarpThreads; }
-  GRAPHRUN_DEVICE void send(char* to, const char* from, const Columns& own, int slot) const {
-    static_assert(kLeftWords * sizeof(unsigned) == kSlotBytes);
+  template <class Send>
+  GRAPHRUN_DEVICE void send(const char* from, const Columns& own, int slot, const Send& send) const {
+    static_assert(kLeftWords == kSlotWords);
     const int t = slot % cuda::kWarpThreads, tile = slot / cuda::kWarpThreads;
     const int across = own.begin / (kInWord * cuda::kUnitWords) + tile % tiles(own), row_tile = tile / tiles(own);
     const int at = ((row_tile * deep + across) * cuda::kWarpThreads + t) * kSlotBytes;
     if (own.count() == 0) return;
+    const unsigned* const words = reinterpret_cast<const unsigned*>(from + at);
     if (whole_tiles(own)) {
-      if (across * kInWord * cuda::kUnitWords < own.end) send_slot(to + at, from + at);
+      if (across * kInWord * cuda::kUnitWords < own.end) send(at, element::load<kSlotWords>(words));
       return;
     }
     const int begin = own.begin / kInWord, end = static_cast<int>(tiles_of(own.end, kInWord));
     const int word = across * cuda::kUnitWords + t % 4;  // of the slot's first two words; the other two are four words further
     const bool first = word >= begin && word < end, last = word + 4 >= begin && word + 4 < end;
-    if (first && last) return send_slot(to + at, from + at);
-    const int half = kSlotBytes / 2;
-    for (int which = 0; which < 2; ++which) {
-      if (!(which == 0 ? first : last)) continue;
-      const unsigned* const source = reinterpret_cast<const unsigned*>(from + at + which * half);
-      element::store(reinterpret_cast<unsigned*>(to + at + which * half), element::load<2>(source));
+    if (first && last) {
+      send(at, element::load<kSlotWords>(words));
+    } else if (first) {
+      send(at, element::load<kSlotWords / 2>(words));
+    } else if (last) {
+      send(at + kSlotBytes / 2, element::load<kSlotWords / 2>(words + kSlotWords / 2));
     }
   }
 };
@@ -133,15 +135,25 @@ GRAPHRUN_DEVICE void put_own(const T* from, const Part& part, int all_rows, int 
   });
 }
 
-// Sends what the block stored in its shared memory to the other blocks of its cluster. Adjacent threads write adjacent words.
+// Sends what the block stored in its shared memory to the other blocks of its cluster. A thread loads a slot once. If there are
+// fewer slots than threads, several threads share a slot, and each sends it to some of the blocks.
 template <class Order>
 GRAPHRUN_DEVICE void send_own(const Part& part, int all_rows, int columns, int row_tiles, char* mine) {
   const Order order(part.rows(all_rows), columns);
   const Columns own(columns, part);
-  const int slots = order.slots(own, row_tiles);
-  for (int e = cuda::thread_index(); e < slots * (part.blocks - 1); e += cuda::thread_count()) {
-    const int other = (part.block + 1 + e / slots) % part.blocks;  // each block begins with a different one
-    order.send(cuda::memory_of(other, mine), mine, own, e % slots);
+  const int slots = order.slots(own, row_tiles), threads = cuda::thread_count();
+  if (slots == 0) return;
+  const int sharing = threads > slots ? threads / slots : 1, which = cuda::thread_index() / slots;
+  if (sharing > 1 && which >= sharing) return;
+  for (int slot = sharing > 1 ? cuda::thread_index() % slots : cuda::thread_index(); slot < slots; slot += sharing * threads) {
+    order.send(mine, own, slot, [&](int at, const auto& words) {
+      GRAPHRUN_UNROLL_BY(4)
+      for (int k = sharing > 1 ? which : 0; k < part.blocks - 1; k += sharing) {
+        const int next = part.block + 1 + k;  // each block begins with a different one
+        const int other = next < part.blocks ? next : next - part.blocks;
+        element::store(reinterpret_cast<unsigned*>(cuda::memory_of(other, mine) + at), words);
+      }
+    });
   }
 }
 
@@ -150,10 +162,12 @@ template <class Order, class T>
 GRAPHRUN_DEVICE void take_all(const T* from, const Part& part, int all_rows, int inner, char* to) {
   const Order order(part.rows(all_rows), inner);
   from += static_cast<std::int64_t>(part.first_row(all_rows)) * inner;
-  for (int e = cuda::thread_index(); e < part.rows(all_rows) * inner; e += cuda::thread_count()) {
-    const T x[1] = {from[e]};
-    order.template store<1>(to, e / inner, e % inner, Order::pack(x));
-  }
+  move_all<8>(
+      part.rows(all_rows) * inner, [&](int e) { return from[e]; },
+      [&](int e, T number) {
+        const T x[1] = {number};
+        order.template store<1>(to, e / inner, e % inner, Order::pack(x));
+      });
 }
 
 // Zeros the memory, so that padding of rows and of the summed axis is zero.

@@ -253,10 +253,10 @@ double LoopPlanner::step_cycles() const {
   return cycles;
 }
 
-// The layout of shared memory: weights, in clusters the passed factors, then the piece of left factors. On a grid, passed
-// factors are in the device's memory, for each part of the rows.
+// The layout of shared memory: addresses of operands, weights, in clusters the passed factors, then the piece of left factors.
+// On a grid, passed factors are in the device's memory, for each part of the rows.
 void LoopPlanner::place() {
-  plan_.piece_at = plan_.piece_bytes = 0, plan_.deep = 0;
+  plan_.piece_at = plan_.address_bytes(), plan_.piece_bytes = 0, plan_.deep = 0;
   place_passed();
   place_weights();
   if (plan_.in_clusters) {
@@ -369,6 +369,18 @@ std::size_t ProductPart::passed_bytes() const {
 // The number in the block that has the most.
 std::int64_t LoopPlan::columns_of(const LoopMember& m) const {
   return (round_up(m.columns, together) / together + column_parts - 1) / column_parts * together;
+}
+
+std::size_t LoopPlan::address_bytes() const {
+  return static_cast<std::size_t>(round_up(static_cast<std::int64_t>(places) * loop::Addresses::kBytesOfPlace, 16));
+}
+
+int LoopPlan::width_of(const LoopMember& pointwise) const {
+  if (!has_constant_sizes()) return kMostWidth;
+  const std::int64_t elements = round_up(rows_of(pointwise), cuda::kUnitRows) * columns_of(pointwise);
+  int width = kMostWidth;
+  while (width > 1 && elements < width * threads) width /= 2;
+  return width;
 }
 
 bool LoopPlan::has_constant_sizes() const {

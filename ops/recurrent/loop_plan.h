@@ -97,6 +97,12 @@ struct LoopPlan {
                        [](const LoopMember& m) { return m.product == nullptr || m.resident >= 0; });
   }
   std::size_t shared() const { return piece_at + piece_bytes; }
+  // Shared memory begins with the addresses of all operands.
+  std::size_t address_bytes() const;
+  // The number of adjacent elements that a thread computes at once, if their addresses are aligned for it: four, or fewer if
+  // some threads would have none. The text contains it; it depends on no more than the number of row tiles.
+  static constexpr int kMostWidth = 4;
+  int width_of(const LoopMember& pointwise) const;
   // Whether the kernel's text contains the sizes that do not depend on the batch, and what follows from the number of row
   // tiles, as constants: then the compiler does most of the arithmetic with indices, but every network gets kernels of its own,
   // one for each number of row tiles. Small loops share kernels instead.

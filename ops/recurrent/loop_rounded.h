@@ -50,6 +50,108 @@ GRAPHRUN_DEVICE unsigned right_word(const Product<float, terms, groups>& p, cons
                        : word_at<Form>(b + at, p.columns, k, inner);
 }
 
+// Calls store(e, load(e)) for the thread's share of `count` places. Several loads are issued before the first store: the
+// compiler cannot move a load above a store that may alias it.
+template <int at_once, class Load, class Store>
+GRAPHRUN_DEVICE void move_all(int count, const Load& load, const Store& store) {
+  const int all = cuda::thread_count();
+  int e = cuda::thread_index();
+  for (; e + (at_once - 1) * all < count; e += at_once * all) {
+    decltype(load(e)) loaded[at_once];
+    GRAPHRUN_UNROLL
+    for (int k = 0; k < at_once; ++k) loaded[k] = load(e + k * all);
+    GRAPHRUN_UNROLL
+    for (int k = 0; k < at_once; ++k) store(e + k * all, loaded[k]);
+  }
+  for (; e < count; e += all) store(e, load(e));
+}
+
+constexpr int kQuad = 4;  // numbers that a thread loads at once
+
+// The position of a word of a right factor in bring_rounded()'s order.
+GRAPHRUN_DEVICE constexpr int right_word_at(int column, int word, int deep_tiles) {
+  const int tile = column / cuda::kUnitColumns * deep_tiles + word / cuda::kUnitWords;
+  const int t = column % cuda::kUnitColumns * 4 + word % 4;
+  return (tile * cuda::kWarpThreads + t) * kRightWords + word % cuda::kUnitWords / 4;
+}
+
+// Copies a term's factors if adjacent numbers of every factor can be loaded four at a time: where they are consecutive along
+// the summed axis, these are one or more words of a column, else parts of a word of each of four columns.
+template <class Form, int terms, int groups>
+GRAPHRUN_DEVICE void bring_quads(const Product<float, terms, groups>& p, const Columns& own, int term, int column_tiles,
+                                 int deep_tiles, unsigned* to) {
+  constexpr int in_word = Form::kInWord;
+  const int inner = p.inner[term], columns = column_tiles * cuda::kUnitColumns, words = deep_tiles * cuda::kUnitWords;
+  const auto factor_of = [&](int column) { return p.factor(terms > 1 ? term : p.group_of(column, own)); };
+  // Whether a column is one of the block's; the others are padding.
+  const auto is_own = [&](int column) { return column < groups * own.full && own.begin + p.column_of(column, own) < own.end; };
+  if (p.transpose_b) {
+    constexpr int made = kQuad / in_word;  // words
+    const int across = words / made;
+    const auto place = [&](int e, int& column, int& word) { column = e / across, word = e % across * made; };
+    move_all<8>(
+        columns * across,
+        [&](int e) {
+          int column, word;
+          place(e, column, word);
+          if (!is_own(column) || word * in_word >= inner) return element::repeated<kQuad>(0.f);
+          const std::int64_t at = own.begin + p.column_of(column, own);
+          return element::load<kQuad>(factor_of(column) + at * inner + word * in_word);
+        },
+        [&](int e, const element::Pack<float, kQuad>& x) {
+          int column, word;
+          place(e, column, word);
+          GRAPHRUN_UNROLL
+          for (int w = 0; w < made; ++w) {
+            float of_word[in_word];
+            GRAPHRUN_UNROLL
+            for (int j = 0; j < in_word; ++j) of_word[j] = x.v[w * in_word + j];
+            to[right_word_at(column, word + w, deep_tiles)] = Form::word(of_word);
+          }
+        });
+    return;
+  }
+  struct Quads {
+    element::Pack<float, kQuad> of[in_word];  // of each number of a word
+  };
+  // Threads take eight words of the same columns, then the next columns: a warp reads whole sectors of several rows, and its
+  // words fall into different banks.
+  const int quads = columns / kQuad;
+  const auto place = [&](int e, int& column, int& word) {
+    const int rest = e / cuda::kUnitWords;
+    column = rest % quads * kQuad, word = rest / quads * cuda::kUnitWords + e % cuda::kUnitWords;
+  };
+  move_all<4>(
+      quads * words,
+      [&](int e) {
+        int column, word;
+        place(e, column, word);
+        Quads x;
+        GRAPHRUN_UNROLL
+        for (int j = 0; j < in_word; ++j) {
+          const int k = word * in_word + j;
+          if (!is_own(column) || k >= inner) {
+            x.of[j] = element::repeated<kQuad>(0.f);
+            continue;
+          }
+          x.of[j] = element::load<kQuad>(factor_of(column) + static_cast<std::int64_t>(k) * p.columns + own.begin +
+                                         p.column_of(column, own));
+        }
+        return x;
+      },
+      [&](int e, const Quads& x) {
+        int column, word;
+        place(e, column, word);
+        GRAPHRUN_UNROLL
+        for (int c = 0; c < kQuad; ++c) {
+          float of_word[in_word];
+          GRAPHRUN_UNROLL
+          for (int j = 0; j < in_word; ++j) of_word[j] = x.of[j].v[c];
+          to[right_word_at(column + c, word, deep_tiles)] = Form::word(of_word);
+        }
+      });
+}
+
 // Copies the block's columns of all factors to shared memory: [term, column tile, tile of the summed axis] tiles.
 template <class Form, int terms, int groups>
 GRAPHRUN_DEVICE void bring_rounded(const Product<float, terms, groups>& p, unsigned* to) {
@@ -58,22 +160,22 @@ GRAPHRUN_DEVICE void bring_rounded(const Product<float, terms, groups>& p, unsig
   for (int i = 0; i < terms; ++i) {
     const int deep_tiles = static_cast<int>(tiles_deep(p.inner[i], Form::kInWord));
     const int words = column_tiles * deep_tiles * cuda::kWarpThreads * kRightWords;
-    const auto word = [&](int e) {
-      const int t = e / kRightWords % cuda::kWarpThreads, tile = e / kRightWords / cuda::kWarpThreads;
-      return right_word<Form>(p, own, i, tile / deep_tiles, tile % deep_tiles, t, e % kRightWords);
-    };
-    // Load eight words before storing the first: the compiler cannot move a load above a store that may alias it.
-    constexpr int kAtOnce = 8;
-    const int all = cuda::thread_count();
-    int e = cuda::thread_index();
-    for (; e + (kAtOnce - 1) * all < words; e += kAtOnce * all) {
-      unsigned loaded[kAtOnce];
-      GRAPHRUN_UNROLL
-      for (int k = 0; k < kAtOnce; ++k) loaded[k] = word(e + k * all);
-      GRAPHRUN_UNROLL
-      for (int k = 0; k < kAtOnce; ++k) to[e + k * all] = loaded[k];
+    bool quads = (p.transpose_b ? p.inner[i] : p.columns) % kQuad == 0 && own.full % kQuad == 0;
+    for (int g = 0; g < groups; ++g) {
+      const auto at = reinterpret_cast<std::uintptr_t>(p.factor(terms > 1 ? i : g));
+      quads = quads && at % sizeof(element::Pack<float, kQuad>) == 0;
     }
-    for (; e < words; e += all) to[e] = word(e);
+    if (quads) {
+      bring_quads<Form>(p, own, i, column_tiles, deep_tiles, to);
+    } else {
+      move_all<8>(
+          words,
+          [&](int e) {
+            const int t = e / kRightWords % cuda::kWarpThreads, tile = e / kRightWords / cuda::kWarpThreads;
+            return right_word<Form>(p, own, i, tile / deep_tiles, tile % deep_tiles, t, e % kRightWords);
+          },
+          [&](int e, unsigned word) { to[e] = word; });
+    }
     to += words;
   }
 }
@@ -130,9 +232,13 @@ struct Warps {
   GRAPHRUN_DEVICE int column_of(int item) const { return item % static_cast<int>(tiles_of(column_tiles, columns)) * columns; }
 };
 
+// The number of tiles of the summed axis that a warp loads of a left factor before it uses the first: many if they come from
+// the device's memory, as on a grid.
+constexpr int kAheadInBlock = 4, kAheadInMemory = 8;
+
 // Adds `deep` tiles of one term's summed axis to the warp's sums; the left tiles are in `rows`, [row tile, deep]. Indices of
 // tiles beyond the last mean the last one again; those sums are discarded.
-template <class Form, int warp_rows, int warp_columns, class Right>
+template <class Form, int ahead, int warp_rows, int warp_columns, class Right>
 GRAPHRUN_DEVICE void add_tiles(float (&sum)[warp_rows][warp_columns][4], const Warps& w, int item, const unsigned* rows,
                                int deep, const Right& right) {
   const unsigned* left[warp_rows];
@@ -141,18 +247,16 @@ GRAPHRUN_DEVICE void add_tiles(float (&sum)[warp_rows][warp_columns][4], const W
     const int tile = w.row_of(item) + r < w.row_tiles ? w.row_of(item) + r : w.row_tiles - 1;
     left[r] = rows + (tile * deep * cuda::kWarpThreads + w.thread) * kLeftWords;
   }
-  // The left tiles of several steps are loaded before the first is used: in a grid, they come from the device's memory.
-  constexpr int kAhead = 4;
-  for (int first = w.warp % w.sharing; first < deep; first += kAhead * w.sharing) {
-    element::Pack<unsigned, kLeftWords> x[kAhead][warp_rows];
+  for (int first = w.warp % w.sharing; first < deep; first += ahead * w.sharing) {
+    element::Pack<unsigned, kLeftWords> x[ahead][warp_rows];
     GRAPHRUN_UNROLL
-    for (int u = 0; u < kAhead; ++u) {
+    for (int u = 0; u < ahead; ++u) {
       const int d = first + u * w.sharing < deep ? first + u * w.sharing : deep - 1;
       GRAPHRUN_UNROLL
       for (int r = 0; r < warp_rows; ++r) x[u][r] = element::load<kLeftWords>(left[r] + d * cuda::kWarpThreads * kLeftWords);
     }
     GRAPHRUN_UNROLL
-    for (int u = 0; u < kAhead; ++u) {
+    for (int u = 0; u < ahead; ++u) {
       const int d = first + u * w.sharing;
       if (d >= deep) break;
       GRAPHRUN_UNROLL
@@ -201,9 +305,9 @@ GRAPHRUN_DEVICE void add_parts(const float (&sum)[warp_rows][warp_columns][4], c
 }
 
 // Computes the block's columns of all results, `warp_rows` by `warp_columns` tiles per warp at a time. With `in_block`, the
-// right factors are in shared memory. `piece` has room for `most_deep` tiles of the summed axis for every row, or for the sums
-// of `most_sums` tiles of every thread. The order of an element's sum depends on sizes alone.
-template <class Form, int warp_rows, int warp_columns, bool in_block, int threads, int terms, int groups>
+// right factors are in shared memory; `ahead`: as for add_tiles. `piece` has room for `most_deep` tiles of the summed axis for
+// every row, or for the sums of `most_sums` tiles of every thread. The order of an element's sum depends on sizes alone.
+template <class Form, int warp_rows, int warp_columns, bool in_block, int ahead, int threads, int terms, int groups>
 GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, unsigned* piece, int most_deep, int most_sums) {
   const Columns own(p.columns, p.part);
   const int width = groups * own.full;
@@ -238,11 +342,11 @@ GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, un
           for (int c = 0; c < warp_columns; ++c) {
             factor[c] = resident + ((column[c] * all_deep + begin) * cuda::kWarpThreads + w.thread) * kRightWords;
           }
-          add_tiles<Form, warp_rows, warp_columns>(sum, w, item, rows, deep, [&](int c, int d) {
+          add_tiles<Form, ahead, warp_rows, warp_columns>(sum, w, item, rows, deep, [&](int c, int d) {
             return element::load<kRightWords>(factor[c] + d * cuda::kWarpThreads * kRightWords);
           });
         } else {
-          add_tiles<Form, warp_rows, warp_columns>(sum, w, item, rows, deep, [&](int c, int d) {
+          add_tiles<Form, ahead, warp_rows, warp_columns>(sum, w, item, rows, deep, [&](int c, int d) {
             element::Pack<unsigned, kRightWords> words;
             GRAPHRUN_UNROLL
             for (int k = 0; k < kRightWords; ++k) words.v[k] = right_word<Form>(p, own, i, column[c], begin + d, w.thread, k);

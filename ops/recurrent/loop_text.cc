@@ -54,7 +54,7 @@ class LoopPrinter {
   std::string element_step_text(std::size_t i) const;
   // The address of an operand in a step.
   std::string address(std::size_t place, const std::string& type) const {
-    return fmt::format("loop::address<{}>(arguments.places[{}], step)", type, place_names_[place]);
+    return fmt::format("addresses.of<{}>({}, step)", type, place_names_[place]);
   }
   // The address of a passed factor: the value of this step, or of the previous one.
   std::string place_of_passed(std::size_t passed, bool of_last_step) const {
@@ -217,19 +217,20 @@ std::string LoopPrinter::product_functions(Comments comments) const {
     const std::string type = device_type(m.product->dtype);
     const std::string product =
         fmt::format("loop::Product<{}, {}, {}>", type, m.product->group.terms(), m.product->group.groups());
-    text +=
-        comment(i, "", comments) +
-        fmt::format(
-            "GRAPHRUN_DEVICE {0} product_{1}(\n"
-            "    const Arguments& arguments, const loop::Step& step, const loop::Part& part, char* shared, char* passing) {{\n"
-            "  {0} product;\n"
-            "  const std::int64_t first_row = part.first_row(arguments.rows_{1});\n"
-            "  product.part = part;\n"
-            "  product.rows = part.rows(arguments.rows_{1});\n"
-            "  product.columns = {3};\n"
-            "  product.row_tiles = {4};\n"
-            "  product.transpose_b = {2};\n",
-            product, names_[i], group.products[0].transpose_b ? "true" : "false", columns(i), row_tiles(i));
+    text += comment(i, "", comments) + fmt::format(
+                                           "GRAPHRUN_DEVICE {0} product_{1}(\n"
+                                           "    const Arguments& arguments, const loop::Addresses& addresses, const "
+                                           "loop::Step& step, const loop::Part& part,\n"
+                                           "    char* shared, char* passing) {{\n"
+                                           "  {0} product;\n"
+                                           "  const std::int64_t first_row = part.first_row(arguments.rows_{1});\n"
+                                           "  product.part = part;\n"
+                                           "  product.rows = part.rows(arguments.rows_{1});\n"
+                                           "  product.columns = {3};\n"
+                                           "  product.row_tiles = {4};\n"
+                                           "  product.transpose_b = {2};\n",
+                                           product, names_[i], group.products[0].transpose_b ? "true" : "false", columns(i),
+                                           row_tiles(i));
     for (std::size_t t = 0; t < m.product->group.terms(); ++t) {
       text += fmt::format(
           "  product.inner[{0}] = {1};\n"
@@ -267,13 +268,14 @@ std::string LoopPrinter::steps_text(Comments comments) const {
   }
   text +=
       "  unsigned round = 0;  // of the grid's barriers\n"
-      "  loop::Step step{0, arguments.steps, arguments.reverse != 0};\n";
+      "  loop::Step step{0, arguments.steps, arguments.reverse != 0};\n"
+      "  const loop::Addresses addresses(arguments.places, shared, step);\n";
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     if (plan_.members[i].product == nullptr) continue;
     const UnitForm* const form = plan_.members[i].form;
     text += fmt::format(
         "  if (arguments.resident_{0} >= 0) {{\n"
-        "    loop::{2}(product_{0}(arguments, step, part, shared, passing),\n"
+        "    loop::{2}(product_{0}(arguments, addresses, step, part, shared, passing),\n"
         "              reinterpret_cast<{1}*>(shared + arguments.resident_{0}));\n  }}\n",
         names_[i], form != nullptr ? "unsigned" : device_type(plan_.members[i].product->dtype),
         form != nullptr ? fmt::format("bring_rounded<{}>", form->type) : "bring");
@@ -284,6 +286,7 @@ std::string LoopPrinter::steps_text(Comments comments) const {
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     const LoopPlan::LoopMember& m = plan_.members[i];
     text += m.waits ? barrier : "    cuda::barrier();\n";
+    if (i == 0) text += "    addresses.find(step.next());\n";
     if (m.pointwise != nullptr) {
       text += work_text(i) + sending_text(i);
       continue;
@@ -304,16 +307,17 @@ std::string LoopPrinter::steps_text(Comments comments) const {
 
 std::string LoopPrinter::multiply_text(std::size_t i) const {
   const LoopPlan::LoopMember& m = plan_.members[i];
-  const std::string product = fmt::format("product_{}(arguments, step, part, shared, passing)", names_[i]);
+  const std::string product = fmt::format("product_{}(arguments, addresses, step, part, shared, passing)", names_[i]);
   if (m.form == nullptr) {
     return fmt::format("    loop::multiply({}, reinterpret_cast<{}*>(shared + arguments.piece));\n", product,
                        device_type(m.product->dtype));
   }
   return fmt::format(
-      "    loop::multiply_rounded<{}, {}, {}, {}, {}>({},\n"
+      "    loop::multiply_rounded<{}, {}, {}, {}, {}, {}>({},\n"
       "                           reinterpret_cast<unsigned*>(shared + arguments.piece), {}, {});\n",
       m.form->type, loop::warp_rows_of(plan_.row_tiles_of(m)), loop::warp_columns_of(plan_.column_tiles_of(m)), m.resident >= 0,
-      plan_.threads, product, size("deep", plan_.deep), size("sums", plan_.sums));
+      plan_.in_clusters ? loop::kAheadInBlock : loop::kAheadInMemory, plan_.threads, product, size("deep", plan_.deep),
+      size("sums", plan_.sums));
 }
 
 std::string LoopPrinter::element_step_text(std::size_t i) const {
@@ -402,13 +406,18 @@ std::string LoopPrinter::work_text(std::size_t i) const {
     results += ", " + code.target_name(r);
     if (m.passes[r] >= 0) results += ", " + place_of_passed(static_cast<std::size_t>(m.passes[r]), false);
   }
+  const int width = plan_.width_of(m);
+  const auto run = [&](int at_once) {
+    return fmt::format("{}_work::run<{}>(own{}, {});\n", name, at_once, results, own_elements(i));
+  };
+  if (width == 1) return text + "      " + run(1) + "    }\n";
   return text + fmt::format(
-                    "      if (arguments.wide_{0}) {{\n"
-                    "        {0}_work::run<4>(own{1}, {2});\n"
+                    "      if (arguments.wide_{}) {{\n"
+                    "        {}"
                     "      }} else {{\n"
-                    "        {0}_work::run<1>(own{1}, {2});\n"
+                    "        {}"
                     "      }}\n    }}\n",
-                    name, results, own_elements(i));
+                    name, run(width), run(1));
 }
 
 }  // namespace

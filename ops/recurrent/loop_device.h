@@ -127,6 +127,20 @@ struct Columns {
   GRAPHRUN_DEVICE int count() const { return end - begin; }
 };
 
+// A product's results that only the same block reads may stay in shared memory: [group, row, Columns::full], with the rows of
+// the block's part. Returns where those of `group` begin.
+template <class T>
+GRAPHRUN_DEVICE T* local_result(char* place, int group, const Part& part, int all_rows, int columns) {
+  return reinterpret_cast<T*>(place) + group * part.rows(all_rows) * Columns(columns, part).full;
+}
+// For code that indexes the whole tensor: the address from which it finds the block's columns of a row there. `row` is counted
+// from the part's first.
+template <class T>
+GRAPHRUN_DEVICE const T* as_whole(const T* local, int row, const Part& part, int all_rows, int columns) {
+  const Columns own(columns, part);
+  return local + row * own.full - (static_cast<std::int64_t>(part.first_row(all_rows) + row) * columns + own.begin);
+}
+
 // y_g [rows, columns] = Σ_i a_i [rows, inner_i] · b_{i or g}: several terms, or several results of one term. The rows are those
 // of the block's cluster.
 template <class T, int terms, int groups>
@@ -138,6 +152,7 @@ struct Product {
   Part part;
   const T *a[terms], *b[kFactors];
   T* y[groups];
+  bool local;                 // results are in shared memory, as local_result() says
   const void* passed[terms];  // all rows of a left factor, in the order of loop_passed.h; or null
   const void* resident;       // the block's columns of all factors in shared memory, as bring() stores them; or null
 
@@ -147,7 +162,12 @@ struct Product {
   GRAPHRUN_DEVICE static int column_of(int column, const Columns& own) { return groups > 1 ? column % own.full : column; }
   GRAPHRUN_DEVICE int inner_of(int factor) const { return terms > 1 ? chosen(inner, factor) : inner[0]; }
   GRAPHRUN_DEVICE const T* factor(int f) const { return chosen(b, f); }
-  GRAPHRUN_DEVICE T* result(int group) const { return chosen(y, group); }
+  // Stores an element of the block's columns.
+  GRAPHRUN_DEVICE void set(int group, int row, int column, const Columns& own, T x) const {
+    const std::int64_t at = local ? static_cast<std::int64_t>(row) * own.full + column - own.begin
+                                  : static_cast<std::int64_t>(row) * columns + column;
+    chosen(y, group)[at] = x;
+  }
   GRAPHRUN_DEVICE T factor_at(int f, int k, int column) const {
     return transpose_b ? factor(f)[static_cast<std::int64_t>(column) * inner_of(f) + k]
                        : factor(f)[static_cast<std::int64_t>(k) * columns + column];
@@ -261,7 +281,7 @@ GRAPHRUN_DEVICE void multiply(const Product<T, terms, groups>& p, T* piece) {
           if (row + r >= p.rows || column + c >= width) continue;
           const int group = p.group_of(column + c, own), mine = p.column_of(column + c, own);
           if (own.begin + mine >= own.end) continue;
-          p.result(group)[static_cast<std::int64_t>(row + r) * p.columns + own.begin + mine] = sum[s][r][c];
+          p.set(group, row + r, own.begin + mine, own, sum[s][r][c]);
         }
       }
     }

@@ -56,6 +56,7 @@ class LoopPlanner {
   LoopPlan take() { return std::move(plan_); }
 
  private:
+  void find_local(const BoundScan& scan);
   void find_passed(const BoundScan& scan);
   bool take_clusters(const BoundScan& scan, const ProgramLayout& layout);
   void take_grid(const BoundScan& scan, const ProgramLayout& layout);
@@ -66,9 +67,11 @@ class LoopPlanner {
   void place();
   void place_weights();
   void place_passed();
+  void place_local();
   bool stages(const LoopPlan::LoopMember& product) const;
   std::size_t least_piece(const LoopPlan::LoopMember& product) const;
   std::size_t weight_bytes(const LoopPlan::LoopMember& product) const;
+  std::size_t local_bytes(const LoopPlan::LoopMember& product) const;
   void deepen_piece();
 
   const DeviceLimits limits_;
@@ -105,10 +108,48 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
     if (member.product != nullptr) member.form = form_of(*member.product, limits_);
     plan_.members.push_back(member);
   }
+  find_local(scan);
   plan_.threads = plan_.has_units() ? static_cast<int>(round_up(limits_.threads, cuda::kWarpThreads)) : limits_.threads;
   if (!take_clusters(scan, layout)) take_grid(scan, layout);
   plan_.step_cycles = step_cycles();
   GRAPHRUN_CHECK(plan_.workspace() <= LoopKernel::kWorkspace + graphrun::passed_bytes(scan), "what the blocks of a loop pass");
+}
+
+// Finds the products of whose results none is read except by pointwise work in the same step, element by element.
+void LoopPlanner::find_local(const BoundScan& scan) {
+  std::vector<char> can(plan_.members.size(), 0);
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    const LoopPlan::LoopMember& m = plan_.members[i];
+    const auto is_block = [&](std::size_t r) {
+      return scan.body.storage_of(scan.body.instructions[i], m.inputs + r).kind == Storage::Kind::kBlock;
+    };
+    can[i] = m.product != nullptr && m.product->dtype == DType::kFloat32;
+    for (std::size_t r = 0; r < m.outputs; ++r) can[i] = can[i] && is_block(r);
+  }
+  for (std::size_t i = 0; i < plan_.members.size(); ++i) {
+    LoopPlan::LoopMember& m = plan_.members[i];
+    const BoundInstruction& bound = scan.body.instructions[i];
+    m.from_product.resize(m.inputs);
+    for (std::size_t k = 0; k < m.inputs; ++k) {
+      if (bound.source->operand(k) < 0) continue;
+      const std::optional<Maker> maker = maker_of(scan, i, k);
+      if (!maker || !can[maker->instruction]) continue;
+      const LoopPlan::LoopMember& from = plan_.members[maker->instruction];
+      const Sizes& read = bound.inputs()[k].sizes;
+      const bool alike = from.rows == m.rows && from.columns == m.columns && !read.empty() && read.back() == m.columns &&
+                         bound.inputs()[k].count() == m.rows * m.columns;
+      if (m.pointwise != nullptr && !maker->last_step && alike) {
+        m.from_product[k] = {maker->instruction, maker->result};
+      } else {
+        can[maker->instruction] = 0;
+      }
+    }
+  }
+  for (LoopPlan::LoopMember& m : plan_.members) {
+    for (auto& from : m.from_product) {
+      if (from && !can[from->first]) from.reset();
+    }
+  }
 }
 
 // Finds the left factors that the loop computes itself and passes in the layout that its products read. On a grid, only
@@ -263,6 +304,7 @@ void LoopPlanner::place() {
     for (LoopPlan::Passed& p : plan_.passed) p.at += plan_.piece_at;
     plan_.piece_at += plan_.passed_bytes;
   }
+  place_local();
   deepen_piece();
 }
 
@@ -276,6 +318,21 @@ void LoopPlanner::place_passed() {
                                                       : loop::rounded_left_bytes(rows, p.inner, reader.form->in_word);
     p.at = plan_.passed_bytes, p.bytes = static_cast<std::size_t>(round_up(bytes, 16));
     plan_.passed_bytes += 2 * p.bytes;
+  }
+}
+
+// Places the results that can be local, where there is room besides the smallest piece of left factors.
+void LoopPlanner::place_local() {
+  for (LoopPlan::LoopMember& m : plan_.members) m.local = -1;
+  for (const LoopPlan::LoopMember& reader : plan_.members) {
+    for (const auto& from : reader.from_product) {
+      if (!from) continue;
+      LoopPlan::LoopMember& m = plan_.members[from->first];
+      const std::size_t bytes = local_bytes(m);
+      if (m.local >= 0 || plan_.piece_at + bytes + plan_.piece_bytes > limits_.shared) continue;
+      m.local = static_cast<std::int64_t>(plan_.piece_at);
+      plan_.piece_at += bytes;
+    }
   }
 }
 
@@ -306,6 +363,11 @@ std::size_t LoopPlanner::weight_bytes(const LoopPlan::LoopMember& m) const {
       bytes += column_tiles * loop::tiles_deep(products[t].k, m.form->in_word) * loop::kRightTileBytes;
   }
   return static_cast<std::size_t>(round_up(bytes, 16));
+}
+
+std::size_t LoopPlanner::local_bytes(const LoopPlan::LoopMember& m) const {
+  const std::int64_t elements = static_cast<std::int64_t>(m.outputs) * plan_.rows_of(m) * plan_.columns_of(m);
+  return static_cast<std::size_t>(round_up(elements * static_cast<std::int64_t>(size_of(m.product->dtype)), 16));
 }
 
 // Places the weights that fit next to everything else, in the order of their products.

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/generated/loop_part.h"
@@ -42,6 +44,11 @@ struct LoopPlan {
     std::vector<int> reads_passed;
     std::vector<char> of_last_step;
     std::vector<int> passes;  // by result: its index in `passed`, or -1
+    // For a product whose results only pointwise work of the same step and block reads: their position in shared memory, so
+    // that they need not travel through the device's memory; -1: there.
+    std::int64_t local = -1;
+    // By input of pointwise work: the product that computes it, and its result, if it can be local.
+    std::vector<std::optional<std::pair<std::size_t, std::size_t>>> from_product;
   };
   // A product's left factor that blocks pass to each other.
   struct Passed {

@@ -363,9 +363,9 @@ GRAPHRUN_DEVICE void multiply_rounded(const Product<float, terms, groups>& p, un
       for (int i = 0; i < 4; ++i) {
         const int row = (w.row_of(item) + r) * cuda::kUnitRows + w.thread / 4 + i / 2 * 8;
         const int column = (w.column_of(item) + c) * cuda::kUnitColumns + w.thread % 4 * 2 + i % 2;
-        const std::int64_t at = own.begin + p.column_of(column, own);
+        const int at = own.begin + p.column_of(column, own);
         if (row >= p.rows || column >= width || at >= own.end) continue;
-        p.result(p.group_of(column, own))[static_cast<std::int64_t>(row) * p.columns + at] = total[i];
+        p.set(p.group_of(column, own), row, at, own, total[i]);
       }
     };
     if (w.sharing > 1) {

@@ -56,6 +56,16 @@ class LoopPrinter {
   std::string address(std::size_t place, const std::string& type) const {
     return fmt::format("addresses.of<{}>({}, step)", type, place_names_[place]);
   }
+  // Where the results of a product are in shared memory.
+  std::string local_result(std::size_t product, std::size_t group, const std::string& type) const {
+    return fmt::format("loop::local_result<{}>(shared + arguments.local_{}, {}, {})", type, names_[product], group,
+                       own_elements(product));
+  }
+  // Whether an input of pointwise work is there.
+  bool is_local(const LoopPlan::LoopMember& pointwise, std::size_t input) const {
+    const auto& from = pointwise.from_product[input];
+    return from && plan_.members[from->first].local >= 0;
+  }
   // The address of a passed factor: the value of this step, or of the previous one.
   std::string place_of_passed(std::size_t passed, bool of_last_step) const {
     return fmt::format("passing + arguments.passed_{0} + (step.number{1}) % 2 * arguments.bytes_{0}", passed_names_[passed],
@@ -135,6 +145,7 @@ void LoopPrinter::lay_out_arguments() {
     if (m.element != nullptr) made_.members[i].node = arguments.add<std::int32_t>("node_" + names_[i]);
     if (m.product == nullptr) continue;
     number("resident_" + names_[i], m.resident);
+    if (m.local >= 0) number("local_" + names_[i], m.local);
     size("row_tiles_" + names_[i], plan_.row_tiles_of(m));
     for (std::size_t t = 0; t < m.product->group.terms(); ++t)
       size(fmt::format("inner{}_{}", t, names_[i]), m.product->group.products[t].k);
@@ -185,10 +196,16 @@ std::string LoopPrinter::works_text(Comments comments) const {
                             order_of(plan_.passed[static_cast<std::size_t>(plan_.members[i].passes[r])]), name);
       stores += fmt::format("    loop::put(order_{0}, passed_{0}, row, column, results.{0}.v);\n", name);
     }
+    std::string locals;
+    for (std::size_t k = 0; k < code.inputs(); ++k) {
+      if (!is_local(plan_.members[i], k)) continue;
+      locals += fmt::format("    arguments.{0} = loop::as_whole(given.{0}, row, part, rows, columns);\n", code.input_name(k));
+    }
+    if (!locals.empty()) locals = "    Arguments arguments = given;\n" + locals;
     text += fmt::format(R"x(
 // The block's columns of the results, `width` at a time.
 template <int width>
-GRAPHRUN_DEVICE void run(const Arguments& arguments{},
+GRAPHRUN_DEVICE void run(const Arguments& {}{},
                          const loop::Part& part, int rows, int columns) {{
   const loop::Columns own(columns, part);
 {}  const int pieces = own.full / width, first_row = part.first_row(rows);
@@ -196,14 +213,14 @@ GRAPHRUN_DEVICE void run(const Arguments& arguments{},
     const int row = piece / pieces, column = own.begin + piece % pieces * width;
     if (column >= own.end) continue;
     const Index first = static_cast<Index>(first_row + row) * columns + column;
-    const Results<width> results = compute<width>(arguments, first);
+{}    const Results<width> results = compute<width>(arguments, first);
 {}  }}
 }}
 
 }}  // namespace {}_work
 
 )x",
-                        results, orders, stores, names_[i]);
+                        locals.empty() ? "arguments" : "given", results, orders, locals, stores, names_[i]);
   }
   return text;
 }
@@ -242,8 +259,12 @@ std::string LoopPrinter::product_functions(Comments comments) const {
     }
     for (std::size_t f = 0; f < group.products.size(); ++f)
       text += fmt::format("  product.b[{}] = {};\n", f, address(m.place + group.b(f), "const " + type));
-    for (std::size_t g = 0; g < m.product->group.groups(); ++g)
-      text += fmt::format("  product.y[{}] = {} + first_row * product.columns;\n", g, address(m.place + m.inputs + g, type));
+    text += fmt::format("  product.local = {};\n", m.local >= 0);
+    for (std::size_t g = 0; g < m.product->group.groups(); ++g) {
+      text += m.local >= 0 ? fmt::format("  product.y[{}] = {};\n", g, local_result(i, g, type))
+                           : fmt::format("  product.y[{}] = {} + first_row * product.columns;\n", g,
+                                         address(m.place + m.inputs + g, type));
+    }
     text += fmt::format(
         "  product.resident = arguments.resident_{0} < 0 ? nullptr : shared + arguments.resident_{0};\n  return "
         "product;\n}}\n\n",
@@ -393,8 +414,12 @@ std::string LoopPrinter::work_text(std::size_t i) const {
   const DeviceCode& code = *m.pointwise->code;
   const std::string& name = names_[i];
   std::string text = fmt::format("    {{\n      {0}_work::Arguments own = arguments.of_{0};\n", name);
-  for (std::size_t k = 0; k < code.inputs(); ++k)
-    text += fmt::format("      own.{} = {};\n", code.input_name(k), address(m.place + k, "const " + code.type_of_input(k)));
+  for (std::size_t k = 0; k < code.inputs(); ++k) {
+    const std::string type = "const " + code.type_of_input(k);
+    const std::string at =
+        is_local(m, k) ? local_result(m.from_product[k]->first, m.from_product[k]->second, type) : address(m.place + k, type);
+    text += fmt::format("      own.{} = {};\n", code.input_name(k), at);
+  }
   for (std::size_t d = 0; d < code.draws().size(); ++d) {
     text += fmt::format("      own.{0}.row = fold_coordinate(own.{0}.row, static_cast<std::uint64_t>(step.position()));\n",
                         DeviceCode::draw_name(d));

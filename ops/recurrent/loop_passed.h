@@ -43,6 +43,8 @@ struct PlainOrder {
   GRAPHRUN_DEVICE int slots(const Columns& own, int /*row_tiles*/) const {
     return own.count() * padded * static_cast<int>(sizeof(T)) / kSlotBytes;
   }
+  // The bytes of all slots of a block.
+  GRAPHRUN_DEVICE int bytes(const Columns& own, int row_tiles) const { return slots(own, row_tiles) * kSlotBytes; }
   template <class Send>
   GRAPHRUN_DEVICE void send(const char* from, const Columns& own, int slot, const Send& send) const {
     const int at = own.begin * padded * static_cast<int>(sizeof(T)) + slot * kSlotBytes;
@@ -95,6 +97,12 @@ struct TileOrder {
     return static_cast<int>(tiles_deep(own.full, kInWord)) + (whole_tiles(own) ? 0 : 1);
   }
   GRAPHRUN_DEVICE int slots(const Columns& own, int row_tiles) const { return row_tiles * tiles(own) * cuda::kWarpThreads; }
+  GRAPHRUN_DEVICE int bytes(const Columns& own, int row_tiles) const {
+    if (own.count() == 0) return 0;
+    if (whole_tiles(own)) return row_tiles * static_cast<int>(tiles_deep(own.count(), kInWord) * kLeftTileBytes);
+    const int words = static_cast<int>(tiles_of(own.end, kInWord)) - own.begin / kInWord;
+    return row_tiles * words * cuda::kUnitRows * static_cast<int>(sizeof(unsigned));
+  }
   template <class Send>
   GRAPHRUN_DEVICE void send(const char* from, const Columns& own, int slot, const Send& send) const {
     static_assert(kLeftWords == kSlotWords);
@@ -135,10 +143,45 @@ GRAPHRUN_DEVICE void put_own(const T* from, const Part& part, int all_rows, int 
   });
 }
 
-// Sends what the block stored in its shared memory to the other blocks of its cluster. A thread loads a slot once. If there are
-// fewer slots than threads, several threads share a slot, and each sends it to some of the blocks.
+// The parts of a passed factor that the other blocks of the cluster send: each of its two buffers has a counter. A block sends
+// the value of a step only after it has received, and read, all of the step before. So nothing arrives in a buffer while a
+// block still reads it, and no round of a counter ends before all threads have seen the end of the previous one.
+struct Arriving {
+  static constexpr std::size_t kBytes = 2 * sizeof(cuda::Arrivals);
+  cuda::Arrivals* counters;
+  int bytes;  // that arrive for a step
+
+  // `counters` has kBytes. A barrier of the cluster must follow.
+  template <class Order>
+  GRAPHRUN_DEVICE static Arriving of(char* counters, const Order& order, const Part& part, int columns, int row_tiles) {
+    Arriving made = {reinterpret_cast<cuda::Arrivals*>(counters), 0};
+    Part other = part;
+    for (other.block = 0; other.block < part.blocks; ++other.block) {
+      if (other.block != part.block) made.bytes += order.bytes(Columns(columns, other), row_tiles);
+    }
+    if (cuda::thread_index() == 0) {
+      for (int b = 0; b < 2; ++b) {
+        cuda::begin_arrivals(made.counters + b);
+        cuda::expect_arrivals(made.counters + b, made.bytes);
+      }
+    }
+    return made;
+  }
+  GRAPHRUN_DEVICE cuda::Arrivals* counter(std::int64_t step) const { return counters + step % 2; }
+  // Waits for the value of a step. With `first`, nothing has waited for it before, and the block begins to expect the value
+  // that the same buffer gets next.
+  GRAPHRUN_DEVICE void await(std::int64_t step, bool first) const {
+    cuda::await_arrivals(counter(step), static_cast<int>(step / 2 % 2));
+    if (first && cuda::thread_index() == 0) cuda::expect_arrivals(counter(step), bytes);
+  }
+};
+
+// Sends what the block stored in its shared memory to the other blocks of its cluster; `arrivals`, if not null, counts it
+// there. A thread loads a slot once. If there are fewer slots than threads, several threads share a slot, and each sends it to
+// some of the blocks.
 template <class Order>
-GRAPHRUN_DEVICE void send_own(const Part& part, int all_rows, int columns, int row_tiles, char* mine) {
+GRAPHRUN_DEVICE void send_own(const Part& part, int all_rows, int columns, int row_tiles, char* mine,
+                              cuda::Arrivals* arrivals) {
   const Order order(part.rows(all_rows), columns);
   const Columns own(columns, part);
   const int slots = order.slots(own, row_tiles), threads = cuda::thread_count();
@@ -151,7 +194,11 @@ GRAPHRUN_DEVICE void send_own(const Part& part, int all_rows, int columns, int r
       for (int k = sharing > 1 ? which : 0; k < part.blocks - 1; k += sharing) {
         const int next = part.block + 1 + k;  // each block begins with a different one
         const int other = next < part.blocks ? next : next - part.blocks;
-        element::store(reinterpret_cast<unsigned*>(cuda::memory_of(other, mine) + at), words);
+        if (arrivals != nullptr) {
+          cuda::send_words(other, reinterpret_cast<unsigned*>(mine + at), words.v, arrivals);
+        } else {
+          element::store(reinterpret_cast<unsigned*>(cuda::memory_of(other, mine) + at), words);
+        }
       }
     });
   }

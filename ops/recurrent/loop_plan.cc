@@ -61,6 +61,7 @@ class LoopPlanner {
   bool take_clusters(const BoundScan& scan, const ProgramLayout& layout);
   void take_grid(const BoundScan& scan, const ProgramLayout& layout);
   bool has_rows_apart(const BoundScan& scan, const ProgramLayout& layout) const;
+  bool only_passed_is_awaited(const BoundScan& scan, const ProgramLayout& layout) const;
   std::int64_t widest_columns() const;
   double factor_cycles() const;
   double step_cycles() const;
@@ -204,11 +205,32 @@ bool LoopPlanner::take_clusters(const BoundScan& scan, const ProgramLayout& layo
     plan_.row_parts = std::min<std::int64_t>(limits_.clusters[i], plan_.members[0].rows);
     if (plan_.row_parts == 0 || widest < plan_.column_parts * kColumnsOfBlock) continue;
     place();
-    if (plan_.keeps_weights() && plan_.fits()) return true;
+    if (!plan_.keeps_weights() || !plan_.fits()) continue;
+    plan_.arrives = only_passed_is_awaited(scan, layout);
+    return true;
   }
   plan_.in_clusters = false;
   plan_.together = loop::kColumnsTogether;
   return false;
+}
+
+// Whether no barrier would be needed if all blocks had the passed factors, and every block has a part of each.
+bool LoopPlanner::only_passed_is_awaited(const BoundScan& scan, const ProgramLayout& layout) const {
+  const auto is_passed = [&](std::size_t i, std::size_t operand) {
+    const LoopPlan::LoopMember& m = plan_.members[i];
+    for (std::size_t t = 0; t < m.reads_passed.size(); ++t) {
+      if (m.reads_passed[t] >= 0 && m.product->group.a(t) == operand) return true;
+    }
+    return false;
+  };
+  const std::vector<char> barriers = barriers_before(scan, layout, is_passed);
+  if (plan_.column_parts < 2 || std::any_of(barriers.begin(), barriers.end(), [](char needed) { return needed != 0; })) {
+    return false;
+  }
+  return std::all_of(plan_.passed.begin(), plan_.passed.end(), [&](const LoopPlan::Passed& p) {
+    const LoopPlan::LoopMember& maker = plan_.members[p.maker];
+    return (plan_.column_parts - 1) * plan_.columns_of(maker) < maker.columns;
+  });
 }
 
 // Uses all blocks, as long as each has columns of its own: more parts would leave less to compute between barriers. With matrix
@@ -294,10 +316,10 @@ double LoopPlanner::step_cycles() const {
   return cycles;
 }
 
-// The layout of shared memory: addresses of operands, weights, in clusters the passed factors, then the piece of left factors.
-// On a grid, passed factors are in the device's memory, for each part of the rows.
+// The layout of shared memory: addresses of operands, counters, weights, in clusters the passed factors, then the piece of left
+// factors. On a grid, passed factors are in the device's memory, for each part of the rows.
 void LoopPlanner::place() {
-  plan_.piece_at = plan_.address_bytes(), plan_.piece_bytes = 0, plan_.deep = 0;
+  plan_.piece_at = plan_.address_bytes() + plan_.counter_bytes(), plan_.piece_bytes = 0, plan_.deep = 0;
   place_passed();
   place_weights();
   if (plan_.in_clusters) {
@@ -436,6 +458,8 @@ std::int64_t LoopPlan::columns_of(const LoopMember& m) const {
 std::size_t LoopPlan::address_bytes() const {
   return static_cast<std::size_t>(round_up(static_cast<std::int64_t>(places) * loop::Addresses::kBytesOfPlace, 16));
 }
+
+std::size_t LoopPlan::counter_bytes() const { return in_clusters ? passed.size() * loop::Arriving::kBytes : 0; }
 
 int LoopPlan::width_of(const LoopMember& pointwise) const {
   if (!has_constant_sizes()) return kMostWidth;

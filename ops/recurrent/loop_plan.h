@@ -6,7 +6,7 @@
 // columns of every result. Each block keeps its part of the weights in shared memory, and all blocks wait at a barrier before
 // one reads what others computed; left factors for matrix units pass through the device's memory. In clusters, which require
 // that all weights fit into the shared memory of one cluster, each cluster has rows of its own. Its blocks share the columns
-// and write the products' left factors to each other's shared memory; no cluster waits for another.
+// and write the products' left factors to each other's shared memory, whose arrival they count; no cluster waits for another.
 #pragma once
 
 #include <algorithm>
@@ -65,6 +65,9 @@ struct LoopPlan {
   std::size_t places = 0;           // number of operands of all members
   std::vector<Passed> passed;
   bool in_clusters = false;
+  // Whether the blocks of a cluster wait for nothing of each other's but the passed factors, and each sends a part of every
+  // one: then a block waits until these have arrived, and there are no barriers of the cluster.
+  bool arrives = false;
   std::int64_t column_parts = 1, row_parts = 1;    // blocks that share columns; clusters, or parts of a grid's rows
   std::int64_t together = loop::kColumnsTogether;  // a block's columns begin at multiples of this number
   int threads = 1;
@@ -104,8 +107,9 @@ struct LoopPlan {
                        [](const LoopMember& m) { return m.product == nullptr || m.resident >= 0; });
   }
   std::size_t shared() const { return piece_at + piece_bytes; }
-  // Shared memory begins with the addresses of all operands.
+  // Shared memory begins with the addresses of all operands. In clusters, two counters for each passed factor follow.
   std::size_t address_bytes() const;
+  std::size_t counter_bytes() const;
   // The number of adjacent elements that a thread computes at once, if their addresses are aligned for it: four, or fewer if
   // some threads would have none. The text contains it; it depends on no more than the number of row tiles.
   static constexpr int kMostWidth = 4;

@@ -46,6 +46,9 @@ class LoopPrinter {
   std::string order_of(const LoopPlan::Passed& passed) const;
   std::string steps_text(Comments comments) const;
   std::string first_step_text() const;
+  std::string awaiting_text(std::size_t i) const;
+  bool is_first_to_await(std::size_t i, std::pair<int, char> read) const;
+  std::string last_arrivals_text() const;
   std::string put_text(std::size_t i, std::size_t passed, std::size_t place, bool of_last_step) const;
   std::string sending_text(std::size_t i) const;
   std::string copy_text(std::size_t i) const;
@@ -150,6 +153,7 @@ void LoopPrinter::lay_out_arguments() {
     for (std::size_t t = 0; t < m.product->group.terms(); ++t)
       size(fmt::format("inner{}_{}", t, names_[i]), m.product->group.products[t].k);
   }
+  if (plan_.arrives) number("counters", static_cast<std::int64_t>(plan_.address_bytes()));
   for (std::size_t p = 0; p < plan_.passed.size(); ++p) {
     number("passed_" + passed_names_[p], static_cast<std::int64_t>(plan_.passed[p].at));
     number("bytes_" + passed_names_[p], static_cast<std::int64_t>(plan_.passed[p].bytes));
@@ -306,7 +310,8 @@ std::string LoopPrinter::steps_text(Comments comments) const {
       plan_.in_clusters ? "    cuda::cluster_barrier();\n" : "    cuda::grid_barrier(arguments.counter, round);\n";
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     const LoopPlan::LoopMember& m = plan_.members[i];
-    text += m.waits ? barrier : "    cuda::barrier();\n";
+    text += m.waits && !plan_.arrives ? barrier : "    cuda::barrier();\n";
+    text += awaiting_text(i);
     if (i == 0) text += "    addresses.find(step.next());\n";
     if (m.pointwise != nullptr) {
       text += work_text(i) + sending_text(i);
@@ -322,7 +327,11 @@ std::string LoopPrinter::steps_text(Comments comments) const {
     text += sending_text(i);
   }
   text += "  }\n";
-  if (plan_.in_clusters) text += "  cuda::cluster_barrier();  // no block ends while another writes to its memory\n";
+  if (plan_.arrives) {
+    text += last_arrivals_text();
+  } else if (plan_.in_clusters) {
+    text += "  cuda::cluster_barrier();  // no block ends while another writes to its memory\n";
+  }
   return text + "}\n";
 }
 
@@ -379,8 +388,10 @@ std::string LoopPrinter::sending_text(std::size_t i) const {
     if (p < 0 || !plan_.in_clusters) continue;
     const auto passed = static_cast<std::size_t>(p);
     if (text.empty()) text += "    cuda::barrier();\n";
-    text += fmt::format("    loop::send_own<{}>({}, {}, {});\n", order_of(plan_.passed[passed]), own_elements(i),
-                        row_tiles(plan_.passed[passed].reader), place_of_passed(passed, false));
+    const std::string counter =
+        plan_.arrives ? fmt::format("arriving_{}.counter(step.number)", passed_names_[passed]) : "nullptr";
+    text += fmt::format("    loop::send_own<{}>({}, {}, {}, {});\n", order_of(plan_.passed[passed]), own_elements(i),
+                        row_tiles(plan_.passed[passed].reader), place_of_passed(passed, false), counter);
   }
   return text;
 }
@@ -406,7 +417,58 @@ std::string LoopPrinter::first_step_text() const {
                         address(static_cast<std::size_t>(passed.begins_at), "const " + type), own_elements(passed.maker),
                         place_of_passed(p, true));
   }
+  for (std::size_t p = 0; p < plan_.passed.size() && plan_.arrives; ++p) {
+    const LoopPlan::Passed& passed = plan_.passed[p];
+    const std::string& maker = names_[passed.maker];
+    text += fmt::format(
+        "  const loop::Arriving arriving_{0} = loop::Arriving::of(\n"
+        "      shared + arguments.counters + {1} * loop::Arriving::kBytes, {2}(part.rows(arguments.rows_{3}), {4}), part, {4}, "
+        "{5});\n",
+        passed_names_[p], p, order_of(passed), maker, columns(passed.maker), row_tiles(passed.reader));
+  }
   return text + "  cuda::cluster_barrier();  // all have begun\n";
+}
+
+// The text that waits for passed factors which a product reads.
+std::string LoopPrinter::awaiting_text(std::size_t i) const {
+  const LoopPlan::LoopMember& m = plan_.members[i];
+  if (m.product == nullptr || !plan_.arrives) return "";
+  std::string text;
+  std::vector<std::pair<int, char>> awaited;
+  for (std::size_t t = 0; t < m.reads_passed.size(); ++t) {
+    const std::pair<int, char> read = {m.reads_passed[t], m.of_last_step[t]};
+    if (read.first < 0 || std::find(awaited.begin(), awaited.end(), read) != awaited.end()) continue;
+    awaited.push_back(read);
+    const std::string await =
+        fmt::format("arriving_{}.await(step.number{}, {});\n", passed_names_[static_cast<std::size_t>(read.first)],
+                    read.second != 0 ? " - 1" : "", is_first_to_await(i, read));
+    text += read.second != 0 ? "    if (step.number > 0) " + await : "    " + await;
+  }
+  return text;
+}
+
+// Whether no other read of a value of a passed factor comes before this one: first read it the products behind its maker, in
+// the same step, then those before it, in the next.
+bool LoopPrinter::is_first_to_await(std::size_t i, std::pair<int, char> read) const {
+  for (std::size_t j = 0; j < plan_.members.size(); ++j) {
+    const LoopPlan::LoopMember& m = plan_.members[j];
+    for (std::size_t t = 0; t < m.reads_passed.size(); ++t) {
+      if (m.reads_passed[t] != read.first) continue;
+      if (std::pair(m.of_last_step[t] != 0, j) < std::pair(read.second != 0, i)) return false;
+    }
+  }
+  return true;
+}
+
+// The text that waits for what was sent in the last step and no product reads, so that no block ends while words are on the way
+// to it.
+std::string LoopPrinter::last_arrivals_text() const {
+  std::string text;
+  for (std::size_t p = 0; p < plan_.passed.size(); ++p) {
+    if (plan_.passed[p].begins_at < 0) continue;
+    text += fmt::format("  if (arguments.steps > 0) arriving_{}.await(arguments.steps - 1, false);\n", passed_names_[p]);
+  }
+  return text;
 }
 
 std::string LoopPrinter::work_text(std::size_t i) const {

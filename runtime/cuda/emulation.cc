@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <bit>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -324,6 +327,56 @@ static EmulatedBlocks& cluster() {
 int cluster_rank() { return cluster().rank(); }
 void cluster_barrier() { cluster().wait_for_all(); }
 void* place_in_memory_of(int rank, void* mine) { return cluster().place_in_memory_of(rank, mine); }
+
+namespace {
+
+// How Arrivals::state is used here.
+struct EmulatedArrivals {
+  std::int32_t bytes = 0;      // that are expected; negative if more have arrived than were expected so far
+  std::uint16_t expects = 0;   // 1: the block has said how many it expects in this round
+  std::uint16_t finished = 0;  // rounds
+};
+// Guards all of them.
+std::mutex arriving;
+std::condition_variable round_over;
+
+EmulatedArrivals of(const Arrivals& arrivals) { return std::bit_cast<EmulatedArrivals>(arrivals.state); }
+void set(Arrivals& arrivals, EmulatedArrivals a) {
+  if (a.expects != 0 && a.bytes == 0) {
+    a.expects = 0, ++a.finished;
+    round_over.notify_all();
+  }
+  arrivals.state = std::bit_cast<unsigned long long>(a);
+}
+
+}  // namespace
+
+void begin_arrivals(Arrivals* arrivals) {
+  const std::lock_guard lock(arriving);
+  set(*arrivals, {});
+}
+void expect_arrivals(Arrivals* arrivals, int bytes) {
+  const std::lock_guard lock(arriving);
+  EmulatedArrivals a = of(*arrivals);
+  GRAPHRUN_CHECK(a.expects == 0, "bytes are expected twice in a round");
+  a.bytes += bytes, a.expects = 1;
+  set(*arrivals, a);
+}
+void await_arrivals(Arrivals* arrivals, int odd) {
+  if (kNobodyWaits) return;
+  std::unique_lock lock(arriving);
+  const bool over = round_over.wait_for(lock, std::chrono::minutes(1), [&] { return of(*arrivals).finished % 2 != odd; });
+  GRAPHRUN_CHECK(over, "bytes that are expected from blocks of the cluster do not arrive");
+}
+void send_words(int rank, unsigned* mine, const unsigned* words, int count, Arrivals* arrivals) {
+  check_aligned(mine, static_cast<std::size_t>(count) * sizeof(unsigned));
+  std::memcpy(memory_of(rank, mine), words, static_cast<std::size_t>(count) * sizeof(unsigned));
+  Arrivals& theirs = *memory_of(rank, arrivals);
+  const std::lock_guard lock(arriving);
+  EmulatedArrivals a = of(theirs);
+  a.bytes -= count * static_cast<int>(sizeof(unsigned));
+  set(theirs, a);
+}
 
 void barrier() {
   if (emulated_thread.together != nullptr) return emulated_thread.together->wait_for_block();

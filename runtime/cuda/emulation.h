@@ -11,6 +11,8 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/cuda/arrivals.h"
+
 namespace graphrun::cuda {
 
 // The thread that is running now.
@@ -44,6 +46,16 @@ void* place_in_memory_of(int rank, void* mine);
 template <class T>
 T* memory_of(int rank, T* mine) {
   return static_cast<T*>(place_in_memory_of(rank, mine));
+}
+// As in primitives.h.
+void begin_arrivals(Arrivals* arrivals);
+void expect_arrivals(Arrivals* arrivals, int bytes);
+// Throws InternalError if nothing arrives for a minute.
+void await_arrivals(Arrivals* arrivals, int odd);
+void send_words(int rank, unsigned* mine, const unsigned* words, int count, Arrivals* arrivals);
+template <int n>
+void send_words(int rank, unsigned* mine, const unsigned (&words)[n], Arrivals* arrivals) {
+  send_words(rank, mine, words, n, arrivals);
 }
 // Exchanges words within a warp, 32 consecutive threads: every thread contributes its words and sees those of all, indexed by
 // position in the warp; they stay valid until the next call but one. Throws InternalError if the block does not consist of

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "runtime/cuda/arrivals.h"
+
 #if defined(__CUDACC__)
 
 #define GRAPHRUN_GLOBAL __global__ static
@@ -69,6 +71,52 @@ GRAPHRUN_DEVICE T* memory_of(int rank, T* mine) {
   GRAPHRUN_IN_CLUSTER(asm("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank)));
   return theirs;
 }
+
+// Blocks of a cluster count the bytes that arrive in their shared memory, in rounds: one begins at the end of the one before
+// it, and ends when all bytes have arrived that the block expects in it. Bytes may arrive before the block says how many it
+// expects.
+GRAPHRUN_DEVICE unsigned place_in_shared(const void* at) { return static_cast<unsigned>(__cvta_generic_to_shared(at)); }
+// By one thread, before a barrier of the cluster.
+GRAPHRUN_DEVICE void begin_arrivals(Arrivals* arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\nfence.mbarrier_init.release.cluster;" ::"r"(place_in_shared(arrivals))
+               : "memory");
+}
+// By one thread, once in every round.
+GRAPHRUN_DEVICE void expect_arrivals(Arrivals* arrivals, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(place_in_shared(arrivals)), "r"(bytes)
+               : "memory");
+}
+// Waits for the end of a round; `odd`: its number, from 0, modulo 2. The next round must not have ended. What arrived is
+// visible after it.
+GRAPHRUN_DEVICE void await_arrivals(Arrivals* arrivals, int odd) {
+  unsigned over;
+  do {
+    asm volatile(
+        "{\n.reg .pred over;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 over, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, over;\n}"
+        : "=r"(over)
+        : "r"(place_in_shared(arrivals)), "r"(odd)
+        : "memory");
+  } while (over == 0);
+}
+// Stores words at the place that corresponds to `mine` in the shared memory of another block of the cluster, and counts them
+// there in what corresponds to `arrivals`. Addresses are multiples of the words' size.
+GRAPHRUN_DEVICE void send_words(int rank, unsigned* mine, const unsigned (&words)[4], Arrivals* arrivals) {
+  asm volatile(
+      "{\n.reg .b32 to, counter;\nmapa.shared::cluster.u32 to, %0, %2;\nmapa.shared::cluster.u32 counter, %1, %2;\n"
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [to], {%3, %4, %5, %6}, [counter];\n}" ::"r"(
+          place_in_shared(mine)),
+      "r"(place_in_shared(arrivals)), "r"(rank), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
+      : "memory");
+}
+GRAPHRUN_DEVICE void send_words(int rank, unsigned* mine, const unsigned (&words)[2], Arrivals* arrivals) {
+  asm volatile(
+      "{\n.reg .b32 to, counter;\nmapa.shared::cluster.u32 to, %0, %2;\nmapa.shared::cluster.u32 counter, %1, %2;\n"
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [to], {%3, %4}, [counter];\n}" ::"r"(place_in_shared(mine)),
+      "r"(place_in_shared(arrivals)), "r"(rank), "r"(words[0]), "r"(words[1])
+      : "memory");
+}
+
 // The word of another thread of the warp: the one whose index differs in the bits of `distance`. All threads of the warp must
 // call it, and the other must exist.
 GRAPHRUN_DEVICE unsigned word_of_other(unsigned mine, int distance) { return __shfl_xor_sync(0xFFFFFFFFU, mine, distance); }

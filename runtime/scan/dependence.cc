@@ -30,14 +30,18 @@ bool conflict(const Access& a, const Access& b) {
 // touches memory that another thread touched since the last barrier, and at least one of the two writes.
 class BarrierFinder {
  public:
-  BarrierFinder(const BoundScan& scan, const ProgramLayout& layout)
-      : scan_(scan), body_(scan.body), place_(layout.regions[scan.body.index]), barrier_before_(body_.instructions.size(), 0) {}
+  BarrierFinder(const BoundScan& scan, const ProgramLayout& layout, const ReadElsewhere& elsewhere)
+      : scan_(scan),
+        body_(scan.body),
+        place_(layout.regions[scan.body.index]),
+        elsewhere_(elsewhere),
+        barrier_before_(body_.instructions.size(), 0) {}
 
   std::vector<char> find() {
     // The names of slots alternate between two steps; a barrier found in one round stays in the next.
     for (int k = 0; k < 6; ++k) {
       for (std::size_t i = 0; i < body_.instructions.size(); ++i) {
-        const std::vector<Access> now = accesses(body_.instructions[i], k);
+        const std::vector<Access> now = accesses(i, k);
         if (barrier_before_[i] || touches(now)) {
           barrier_before_[i] = 1;
           since_.clear();
@@ -55,13 +59,14 @@ class BarrierFinder {
     });
   }
 
-  std::vector<Access> accesses(const BoundInstruction& bound, int k) const {
+  std::vector<Access> accesses(std::size_t instruction, int k) const {
     std::vector<Access> out;
+    const BoundInstruction& bound = body_.instructions[instruction];
     const Instruction& source = *bound.source;
     const std::int64_t columns = shared_columns(bound);
     for (std::size_t o = 0; o < bound.operands.size(); ++o) {
-      if (source.operand(o) < 0) continue;
       const bool input = o < source.inputs.size();
+      if (source.operand(o) < 0 || (input && elsewhere_ && elsewhere_(instruction, o))) continue;
       const TensorView& operand = bound.operands[o];
       Access a = place_of(body_.storage_of(bound, o), operand, k);
       a.write = !input;
@@ -89,6 +94,7 @@ class BarrierFinder {
   const BoundScan& scan_;
   const BoundRegion& body_;
   const ProgramLayout::RegionLayout& place_;
+  const ReadElsewhere elsewhere_;
   std::vector<char> barrier_before_;
   std::vector<Access> since_;
 };
@@ -119,8 +125,8 @@ std::int64_t slot_memory(const BoundScan& scan, std::size_t slot, int step) {
   return static_cast<std::int64_t>(2 * slot) + step % 2;
 }
 
-std::vector<char> barriers_before(const BoundScan& scan, const ProgramLayout& layout) {
-  return BarrierFinder(scan, layout).find();
+std::vector<char> barriers_before(const BoundScan& scan, const ProgramLayout& layout, const ReadElsewhere& elsewhere) {
+  return BarrierFinder(scan, layout, elsewhere).find();
 }
 
 bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::int64_t rows) {

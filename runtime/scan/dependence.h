@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "runtime/program/arena.h"
@@ -15,7 +16,9 @@ namespace graphrun {
 std::int64_t slot_memory(const BoundScan& scan, std::size_t slot, int step);
 
 // For each instruction of a bound scan's body: whether threads that share the body by columns need a barrier before it.
-std::vector<char> barriers_before(const BoundScan& scan, const ProgramLayout& layout);
+// `elsewhere`, if given: whether an operand of an instruction is read from a copy, and not from its memory.
+using ReadElsewhere = std::function<bool(std::size_t instruction, std::size_t operand)>;
+std::vector<char> barriers_before(const BoundScan& scan, const ProgramLayout& layout, const ReadElsewhere& elsewhere = {});
 
 // Whether the rows of a bound scan's body occupy disjoint memory if every result is `rows` rows of its last axis: then a thread
 // at another step, with other rows, never touches theirs. Blocks of the body that reuse the same bytes are cut at the same

@@ -50,6 +50,29 @@ TEST(Emulation, BlocksOfAClusterMeetAndWriteToEachOthersMemory) {
   EXPECT_EQ(sums, (std::vector<int>{63, 63, 63, 243, 243, 243}));
 }
 
+// A block may send before the other expects anything. Each waits for both words of the other; rounds alternate.
+TEST(Emulation, CountsTheWordsThatBlocksSendEachOther) {
+  std::vector<unsigned> seen(4);
+  EmulatedGrid grid = {2, 2, 64, true};
+  grid.cluster = 2;
+  emulate(grid, [&] {
+    auto* const arrivals = static_cast<Arrivals*>(shared_memory());
+    auto* const words = static_cast<unsigned*>(shared_memory()) + 4;
+    const int rank = cluster_rank(), t = thread_index();
+    if (t == 0) begin_arrivals(arrivals);
+    cluster_barrier();
+    for (unsigned round = 0; round < 2; ++round) {
+      const unsigned sent[2] = {round * 100 + static_cast<unsigned>(rank) * 10 + static_cast<unsigned>(t), 1};
+      send_words(1 - rank, words + t * 2, sent, arrivals);
+      if (t == 0) expect_arrivals(arrivals, 16);
+      await_arrivals(arrivals, static_cast<int>(round));
+      seen[static_cast<std::size_t>(rank * 2 + t)] = words[t * 2];
+      cluster_barrier();
+    }
+  });
+  EXPECT_EQ(seen, (std::vector<unsigned>{110, 111, 100, 101}));
+}
+
 TEST(Emulation, RefusesWhatAClusterHasNot) {
   EmulatedGrid grid = {4, 2, 8, true};
   grid.cluster = 3;

@@ -231,6 +231,42 @@ TEST(LoopClusters, AreTakenWhereOneHasRoomForAllWeights) {
   EXPECT_EQ(clusters(BoundLayer("atr", 64, 40), h200), (Clusters{{32, 4}, {32, 4}}));
 }
 
+// Such loops have no barriers of clusters but the one before the first step.
+TEST(LoopClusters, CountWhatArrivesWhereEveryBlockSendsAPart) {
+  const DeviceLimits& h200 = kDevices[4].limits;
+  const auto check = [&](const std::string& cell, std::int64_t hidden, bool arrives) {
+    SCOPED_TRACE(cell + " " + std::to_string(hidden));
+    for (const LoopPlan& plan : BoundLayer(cell, 64, hidden, ProductPrecision::kBFloat16).loops(h200)) {
+      EXPECT_GT(plan.cluster(), 1);
+      EXPECT_EQ(plan.arrives, arrives);
+      const std::string text = loop_text(plan).text, barrier = "cuda::cluster_barrier();";
+      EXPECT_EQ(text.find(barrier) == text.rfind(barrier), arrives);
+    }
+  };
+  check("atr", 1024, true);
+  check("lstm", 384, true);
+  check("gru", 384, true);
+  check("gru", 300, false);  // ten blocks have 32 columns, or less; six have none
+}
+
+TEST(LoopProducts, StayInABlocksMemoryWhereOnlyTheBlockReadsThem) {
+  const auto local = [](const BoundLayer& layer, const DeviceLimits& limits) {
+    std::vector<int> of_loops;
+    for (const LoopPlan& plan : layer.loops(limits)) {
+      of_loops.push_back(static_cast<int>(
+          std::count_if(plan.members.begin(), plan.members.end(), [](const auto& m) { return m.local >= 0; })));
+    }
+    return of_loops;
+  };
+  const DeviceLimits& h200 = kDevices[4].limits;
+  EXPECT_EQ(local(BoundLayer("lstm", 16, 768, ProductPrecision::kBFloat16), h200), (std::vector<int>{1, 1}));
+  EXPECT_EQ(local(BoundLayer("atr", 64, 1024, ProductPrecision::kBFloat16), h200), (std::vector<int>{1, 1}));
+  DeviceLimits small = h200;
+  small.shared = 16 * kKiB, small.clusters = {};
+  EXPECT_EQ(local(BoundLayer("lstm", 2048, 768, ProductPrecision::kBFloat16), small), (std::vector<int>{0, 0}))
+      << "there is no room";
+}
+
 // How much a block reads of other rows depends on its number of rows; all weights stay in the blocks' memory.
 TEST(LoopRows, AreSharedOutWhereThatCostsAStepLeast) {
   const DeviceLimits& h200 = kDevices[4].limits;

@@ -1,5 +1,5 @@
 # The files that generated kernels include, byte for byte, as a source file: NVRTC and the emulated device get them from memory.
-set(DEVICE_HEADERS runtime/base/random.h runtime/cuda/primitives.h runtime/cuda/emulation.h ops/axis_view.h ops/index/moves.h ops/reduce/column.h
+set(DEVICE_HEADERS runtime/base/random.h runtime/cuda/primitives.h runtime/cuda/arrivals.h runtime/cuda/emulation.h ops/axis_view.h ops/index/moves.h ops/reduce/column.h
     ops/reduce/column_folds.h ops/generated/device_draws.h ops/generated/device_functions.h ops/generated/device_lines.h ops/generated/device_pack.h
     ops/tiles/table.def ops/recurrent/loop_device.h ops/recurrent/loop_passed.h ops/recurrent/loop_rounded.h
     ops/recurrent/row_loop_device.h ops/matmul/device/few_rows_device.h

@@ -8,8 +8,10 @@
 #include <charconv>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,18 +68,21 @@ class BenchArguments {
 
   // The words that are neither options nor their values.
   const std::vector<std::string>& rest() const { return rest_; }
-  // Whether a case was chosen: all are if no words are given.
-  bool chosen(const std::string& name) const {
-    return rest_.empty() || std::find(rest_.begin(), rest_.end(), name) != rest_.end();
-  }
-  // Throws UsageError if a word is none of the cases.
-  void check_cases(const std::vector<std::string>& cases) const {
+  // The cases that the words choose: all if there are none. A word that is no case chooses those of its family: "ptb" chooses
+  // "ptb_1x200_atr". Throws UsageError for a word that chooses none.
+  std::set<std::string> chosen(const std::vector<std::string>& cases) const {
+    if (rest_.empty()) return {cases.begin(), cases.end()};
+    std::set<std::string> chosen;
     for (const std::string& word : rest_) {
-      if (std::find(cases.begin(), cases.end(), word) != cases.end()) continue;
+      const bool is_case = std::find(cases.begin(), cases.end(), word) != cases.end();
+      const auto belongs = [&](const std::string& name) { return is_case ? name == word : name.starts_with(word + "_"); };
+      std::copy_if(cases.begin(), cases.end(), std::inserter(chosen, chosen.end()), belongs);
+      if (std::any_of(cases.begin(), cases.end(), belongs)) continue;
       const std::string near = did_you_mean(word, cases);
       throw UsageError(
           fmt::format("there is no case '{}'; {}there are {}", word, near.empty() ? "" : near + " ", fmt::join(cases, ", ")));
     }
+    return chosen;
   }
   // The words in groups of `size`: a name, then numbers. Throws UsageError if they are not.
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> groups(std::size_t size) const {

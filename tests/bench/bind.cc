@@ -95,10 +95,10 @@ void run(const BenchArguments& arguments) {
   const std::vector<Network> all = networks();
   std::vector<std::string> names;
   for (const Network& network : all) names.push_back(network.name);
-  arguments.check_cases(names);
+  const std::set<std::string> chosen = arguments.chosen(names);
   set_threads(options.threads);
   for (const Network& network : all) {
-    if (!arguments.chosen(network.name)) continue;
+    if (chosen.count(network.name) == 0) continue;
     for (bool train : {true, false}) measure(network, train, std::max(options.pairs, 2));
   }
 }

@@ -8,6 +8,7 @@
 #include "runtime/execute/executable.h"
 #include "runtime/threads/own_threads.h"
 #include "tests/bench/peer.h"
+#include "tests/bench/table4.h"
 #include "tools/generate/graph_search.h"
 
 namespace graphrun {
@@ -27,7 +28,10 @@ decode_student_64_1: Transformer encoder and SSRU decoder at the sizes of Bergam
 base, 20 words; its peer is --peer 'python3 …/ctranslate2_peer.py', int8 in both. sample_lstm_64_10: batch 64, each word sampled
 from the 10 best; 0: from all. --shortlist N: searches N words of the vocabulary, whose size --vocabulary sets (the peer searches
 all). --searches N: N threads each search for their own part of the batch, as graphrun infer does; CT2_WORKERS=N has CTranslate2
-do the same.
+do the same. A word that begins several cases, such as decode_gru, chooses all of them.
+
+table4: the networks of Table 4 of Zhang et al. (2018), greedy, 40 000 words, sentences of 22; table4_ca_64: batch 64. They have
+no peer: the others are compared with GRU, which runs in alternation, beside the paper's ratios, of one sentence at a time.
 )";
 
 constexpr const char *kStudent = "student", *kTransformer = "transformer";
@@ -39,10 +43,12 @@ struct Decode {
   std::optional<std::int64_t> top_k = {};  // the number of words that a language model samples from
   std::int64_t shortlist = 0;              // words that are searched; 0: all
   std::int64_t searches = 1;               // that run at the same time, with a part of the batch each
+  const Table4Network* paper = nullptr;    // then `cell` is its name
   std::int64_t part() const { return std::max<std::int64_t>(1, batch / searches); }
   bool is_student() const { return cell == kStudent; }
   bool is_transformer() const { return cell == kTransformer; }
   std::string name() const {
+    if (paper) return fmt::format("table4_{}_{}", cell, batch);
     if (top_k) return fmt::format("sample_{}_{}_{}", cell, batch, *top_k);
     const char* const form = weights == WeightForm::kInt8 ? "_int8" : weights == WeightForm::kBFloat16 ? "_bfloat16" : "";
     return fmt::format("decode_{}_{}_{}{}", cell, batch, beam, form);
@@ -52,7 +58,8 @@ struct Decode {
 class Decoding {
  public:
   Decoding(const Decode& c, Target target, Profiler* profiler) {
-    const GenerationGraphs cut = c.top_k                                ? cut_of_language_model(c)
+    const GenerationGraphs cut = c.paper                                ? cut_of_table4(c)
+                                 : c.top_k                              ? cut_of_language_model(c)
                                  : c.is_student() || c.is_transformer() ? cut_of_transformer(c)
                                                                         : cut_of_translator(c);
     GraphSearchOptions running;
@@ -127,6 +134,13 @@ class Decoding {
     return cut_of("language_model.pbtxt", of_cell(c, {{"vocabulary", std::to_string(c.vocabulary)}}),
                   {"layers.read", "x", "logits", {}, c.shortlist > 0});
   }
+  static GenerationGraphs cut_of_table4(const Decode& c) {
+    Settings settings = c.paper->settings;
+    for (auto& [name, value] : settings) {
+      if (name.ends_with("_vocabulary")) value = std::to_string(c.vocabulary);
+    }
+    return cut_of(c.paper->graph, settings, {"decode", "y", "logits", {}, c.shortlist > 0});
+  }
   static Tensor feed(const FeedSpec& f, const Decode& c) {
     static std::mt19937 random(1);
     if (f.dtype != DType::kInt32 || f.shape == Shape{Dim(Symbol::named("shortlist.words"))}) return {};  // the shortlist's
@@ -143,25 +157,27 @@ class Decoding {
   Sentences sentences_;
 };
 
-// `name`: the case in the line of results.
-void measure(const Decode& c, const std::string& name, Peer& peer, const PairOptions& options) {
+// `name`: the case in the line of results. `gru`: what a network of Table 4 runs in alternation with.
+void measure(const Decode& c, const std::string& name, Decoding* gru, Peer& peer, const PairOptions& options) {
   Profiler profiler;
   Decoding decoding(c, options.target, options.profile ? &profiler : nullptr);
-  const bool compares = !c.top_k && !c.is_student();
+  const bool compares = !c.paper && !c.top_k && !c.is_student();
   // A peer of Transformers, ctranslate2_peer.py, rounds too; PyTorch stays in float32.
   const std::string network = c.cell + (c.is_transformer() && c.weights == WeightForm::kInt8 ? "_int8" : "");
   const bool has_peer = compares && peer.ready(fmt::format("decode {} {} {} {} {} {} {} {}", network, c.words, c.batch, c.beam,
                                                            c.vocabulary, c.embed, c.hidden, threads()));
-  std::vector<double> ours, theirs, times;
+  std::vector<double> ours, theirs, times, times_gru;
   for (int round = -1; round < options.pairs; ++round) {
     const double mine = decoding.run();
-    const double other = has_peer ? peer.time() : 0;
+    const double other = has_peer ? peer.time() : 0, first = gru ? gru->run() : 0;
     if (round < 0) continue;  // warm-up
     ours.push_back(mine), theirs.push_back(other);
-    times.push_back(other / mine);
+    times.push_back(other / mine), times_gru.push_back(first / mine);
   }
   const auto rate = [&](double time) { return static_cast<double>(c.part() * c.searches * c.words) / time * 1e3; };
   fmt::print("{:<18} {:9.2f} ms, {:7.0f} words/s", name, median(ours), rate(median(ours)));
+  if (gru) fmt::print("  {:.2f} x GRU", median(times_gru));
+  if (gru && c.batch == 1) fmt::print(", paper {:.2f}", c.paper->decoding / table4_gru().decoding);
   if (has_peer) {
     fmt::print("  {} {:9.2f} ms, {:7.0f} words/s, {:.2f} x, by {}", options.peer_name, median(theirs), rate(median(theirs)),
                median(times), peer.said());
@@ -195,19 +211,36 @@ void run(const BenchArguments& arguments) {
     for (const std::int64_t top_k : {0, 10})
       all.push_back({"lstm", batch, 1, 12, 10000, 650, 650, WeightForm::kFloat32, top_k});
   }
+  for (const std::int64_t batch : {1, 64}) {
+    for (const Table4Network& n : table4()) {
+      Decode c = {n.name, batch, 1, kTable4Words, 40000, 620, 1000, WeightForm::kFloat32};
+      c.paper = &n;
+      all.push_back(c);
+    }
+  }
   std::vector<std::string> names;
-  for (const Decode& c : all) names.push_back(c.name());
-  arguments.check_cases(names);
-  Peer peer(options);
-  set_threads(options.threads);
   for (Decode& c : all) {
-    if (!arguments.chosen(c.name())) continue;
     c.shortlist = shortlist, c.searches = searches;
     if (vocabulary > 0) c.vocabulary = vocabulary;
+    names.push_back(c.name());
+  }
+  const std::set<std::string> chosen = arguments.chosen(names);
+  Peer peer(options);
+  set_threads(options.threads);
+  std::unique_ptr<Decoding> gru;  // of the same batch
+  for (const Decode& c : all) {
+    if (c.paper == &table4_gru()) gru.reset();  // the first of its batch
+    if (chosen.count(c.name()) == 0) continue;
+    const bool against_gru = c.paper && c.paper != &table4_gru();
+    if (against_gru && !gru) {
+      Decode first = c;
+      first.paper = &table4_gru(), first.cell = first.paper->name;
+      gru = std::make_unique<Decoding>(first, options.target, nullptr);
+    }
     const std::string of_words = (vocabulary > 0 ? fmt::format(" vocabulary {}", vocabulary) : "") +
                                  (shortlist > 0 ? fmt::format(" shortlist {}", shortlist) : "") +
                                  (searches > 1 ? fmt::format(" searches {}", searches) : "");
-    measure(c, c.name() + of_words, peer, options);
+    measure(c, c.name() + of_words, against_gru ? gru.get() : nullptr, peer, options);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/execute/executable.h"
 #include "runtime/threads/threads.h"
 #include "tests/bench/peer.h"
+#include "tests/bench/table4.h"
 #include "tools/bench/products.h"
 
 namespace graphrun {
@@ -19,7 +20,10 @@ constexpr const char* kUsage =
 
 A whole training step of the shipped networks at the recipes' sizes: the ratio of its time to that of its matrix products
 alone, and the memory of a run beyond parameters, gradients and optimizer state; compared with the same network in PyTorch in
-the same run. NAME: a case, such as ptb_2x650_atr.
+the same run. NAME: a case, such as ptb_2x650_atr, or several, such as ptb.
+
+table4: the networks of Table 4 of Zhang et al. (2018), beside the paper's figures: how many parameters, and how many times as
+many words per second as GRU, whose steps run in alternation. They have no peer and are not compared with their products.
 )";
 
 using Args = std::vector<std::pair<std::string, std::string>>;
@@ -29,7 +33,7 @@ struct Step {
   Args args;
   std::string optimizer;
   std::int64_t time, batch;
-  std::string peer;  // the name of the network in PyTorch; empty: it has none
+  std::string peer = {};  // the name of the network in PyTorch; empty: it has none
 };
 
 class TrainingStep {
@@ -49,22 +53,20 @@ class TrainingStep {
     ir::Builder b(graph);
     const ir::ValueId nll = graph.output("nll")->value;
     graph.outputs = {{train.minimize, b.op("sum", {nll})}};
-    ProductsOfGraph products;
     CompileOptions options;
-    options.observe = products.observer();
+    options.observe = of_graph_.observer();
     Program program = compile(graph, options, &train);
     for (const ir::Variable& v : graph.variables) {
       if (v.trainable && v.kind == ir::Variable::Kind::kParameter)
-        gradients_ += element_count(evaluate(graph.type(v.value).shape, {}));
+        parameters_ += element_count(evaluate(graph.type(v.value).shape, {}));
     }
     initialize(program, *variables_, 1);
     executable_ = std::make_unique<Executable>(std::move(program), variables_, target);
-    const SymbolValues symbols = {{Symbol::named("time"), step.time},
-                                  {Symbol::named("source_time"), step.time},
-                                  {Symbol::named("target_time"), step.time},
-                                  {Symbol::named("batch"), step.batch}};
-    products_ = products.alone(symbols, target);
-    for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = feed(f, symbols, step.time);
+    symbols_ = {{Symbol::named("time"), step.time},
+                {Symbol::named("source_time"), step.time},
+                {Symbol::named("target_time"), step.time},
+                {Symbol::named("batch"), step.batch}};
+    for (const FeedSpec& f : executable_->program().feeds) feeds_[f.name] = feed(f, symbols_, step.time);
   }
 
   double run() {
@@ -81,8 +83,9 @@ class TrainingStep {
     options_.profiler = nullptr;
     return profiler.table();
   }
-  const ProductsAlone& products() const { return products_; }
-  double mebibytes() const { return static_cast<double>(executable_->arena_bytes() - 4 * gradients_) / 1048576; }
+  ProductsAlone products(Target target) const { return of_graph_.alone(symbols_, target); }
+  double mebibytes() const { return static_cast<double>(executable_->arena_bytes() - 4 * parameters_) / 1048576; }
+  double millions() const { return static_cast<double>(parameters_) / 1e6; }
 
  private:
   // Random numbers in the range that the graph accepts, from a fixed seed.
@@ -102,18 +105,20 @@ class TrainingStep {
 
   std::shared_ptr<Variables> variables_;
   std::unique_ptr<Executable> executable_;
-  ProductsAlone products_;
+  ProductsOfGraph of_graph_;
+  SymbolValues symbols_;
   Feeds feeds_;
   RunOptions options_;
-  std::int64_t gradients_ = 0;
+  std::int64_t parameters_ = 0;  // that are trained
 };
 
 void measure(const Step& c, Peer& peer, const PairOptions& options) {
   TrainingStep step(c, options.target);
+  const ProductsAlone products = step.products(options.target);
   const bool has_peer = !c.peer.empty() && peer.ready(fmt::format("{} {}", c.peer, threads()));
   std::vector<double> ours, floor, theirs, over, times;
   for (int round = -2; round < options.pairs; ++round) {
-    const double mine = step.run(), alone = step.products().run(), other = has_peer ? peer.time() : 0;
+    const double mine = step.run(), alone = products.run(), other = has_peer ? peer.time() : 0;
     if (round < 0) continue;  // warm-up
     ours.push_back(mine), floor.push_back(alone), theirs.push_back(other);
     over.push_back(mine / alone), times.push_back(other / mine);
@@ -126,6 +131,29 @@ void measure(const Step& c, Peer& peer, const PairOptions& options) {
                peer.said());
   }
   fmt::print("{}", peer.missing(options.peer_name, has_peer || c.peer.empty()));
+  fmt::print("\n");
+  if (options.profile) fmt::print("{}\n", step.profile());
+  std::fflush(stdout);
+}
+
+Step step_of(const Table4Network& n) { return {"table4_" + n.name, n.graph, n.settings, "adam", 25, n.batch}; }
+
+// A network of Table 4. `gru`: the first of them, which runs in alternation with the others.
+void measure(const Table4Network& n, TrainingStep& gru, const PairOptions& options) {
+  const Step c = step_of(n);
+  const bool is_gru = &n == &table4_gru();
+  const auto other = is_gru ? nullptr : std::make_unique<TrainingStep>(c, options.target);
+  TrainingStep& step = is_gru ? gru : *other;
+  const auto per_second = [&](double time, std::int64_t batch) { return static_cast<double>(c.time * batch) / time * 1e3; };
+  std::vector<double> ours, times;
+  for (int round = -2; round < options.pairs; ++round) {
+    const double mine = step.run(), first = is_gru ? mine : gru.run();
+    if (round < 0) continue;  // warm-up
+    ours.push_back(mine), times.push_back(per_second(mine, n.batch) / per_second(first, table4_gru().batch));
+  }
+  fmt::print("{:<18} {:8.2f} ms, {:7.0f} tokens/s  {:.1f} MiB  {:.1f} M parameters, paper {:.1f}", c.name, median(ours),
+             per_second(median(ours), n.batch), step.mebibytes(), step.millions(), n.millions);
+  if (!is_gru) fmt::print("  {:.2f} x GRU, paper {:.2f}", median(times), n.training / table4_gru().training);
   fmt::print("\n");
   if (options.profile) fmt::print("{}\n", step.profile());
   std::fflush(stdout);
@@ -201,11 +229,18 @@ void run(const BenchArguments& arguments) {
   const std::vector<Step> steps = all_steps();
   std::vector<std::string> names;
   for (const Step& step : steps) names.push_back(step.name);
-  arguments.check_cases(names);
+  for (const Table4Network& n : table4()) names.push_back(step_of(n).name);
+  const std::set<std::string> chosen = arguments.chosen(names);
   Peer peer(options);
   set_threads(options.threads);
   for (const Step& step : steps) {
-    if (arguments.chosen(step.name)) measure(step, peer, options);
+    if (chosen.count(step.name) != 0) measure(step, peer, options);
+  }
+  std::unique_ptr<TrainingStep> gru;
+  for (const Table4Network& n : table4()) {
+    if (chosen.count(step_of(n).name) == 0) continue;
+    if (!gru) gru = std::make_unique<TrainingStep>(step_of(table4_gru()), options.target);
+    measure(n, *gru, options);
   }
 }
 

@@ -19,7 +19,7 @@ std::string refused(const std::vector<std::string>& words) {
     const BenchArguments arguments(kUsage, words);
     arguments.number("--pairs", 1);
     arguments.groups(2);
-    arguments.check_cases({"atr", "gru", "5"});
+    arguments.chosen({"atr", "gru", "5"});
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -35,10 +35,19 @@ TEST(BenchArguments, AreThoseOfTheUsage) {
   EXPECT_EQ(arguments.value("--peer", "none"), "none");
   EXPECT_THAT(arguments.rest(), ElementsAre("atr", "5"));
   EXPECT_EQ(arguments.groups(2)[0].second, (std::vector<std::int64_t>{5}));
-  EXPECT_TRUE(arguments.chosen("atr"));
-  EXPECT_FALSE(arguments.chosen("gru"));
-  EXPECT_TRUE(BenchArguments(kUsage, {}).chosen("gru"));
+  EXPECT_THAT(arguments.chosen({"atr", "gru", "5"}), ElementsAre("5", "atr"));
+  EXPECT_THAT(BenchArguments(kUsage, {}).chosen({"gru", "atr"}), ElementsAre("atr", "gru"));
   EXPECT_TRUE(BenchArguments(kUsage, {"--help"}).has("--help"));
+}
+
+TEST(BenchArguments, AWordThatIsNoCaseChoosesAFamily) {
+  const std::vector<std::string> cases = {"ptb_atr", "ptb_gru", "ptb_gru_int8", "ptbx", "crf"};
+  const auto chosen = [&](const std::vector<std::string>& words) { return BenchArguments(kUsage, words).chosen(cases); };
+  EXPECT_THAT(chosen({"ptb"}), ElementsAre("ptb_atr", "ptb_gru", "ptb_gru_int8"));
+  EXPECT_THAT(chosen({"ptb_gru"}), ElementsAre("ptb_gru"));
+  EXPECT_THAT(chosen({"ptb_gru", "crf", "ptb"}), ElementsAre("crf", "ptb_atr", "ptb_gru", "ptb_gru_int8"));
+  EXPECT_THROW(chosen({"crf", "pt"}), UsageError);
+  EXPECT_THROW(chosen({"ptb_"}), UsageError);
 }
 
 TEST(BenchArguments, RefuseWhatTheUsageLacks) {

@@ -34,6 +34,7 @@ BEST = "lstm 50 16 768 768 lstm 35 64 384 384 gru 50 16 768 768 gru 35 64 384 38
 STEPS = "ptb_2x650_lstm ptb_2x650_atr tagger_300_lstm"
 STEP_GOALS = {"ptb_2x650_lstm": 2, "ptb_2x650_atr": 3, "tagger_300_lstm": 5}
 STEP_MOST = {"ptb_2x650_lstm": 1.3, "ptb_2x650_atr": 1.3}
+TABLE_4 = ("gru", "lstm", "ran", "deep", "transformer", "atr", "ca")  # tests/bench/table4.h
 DECODE = "decode_gru_1_1 decode_gru_64_1 decode_gru_1_4 decode_gru_64_4 decode_gru_1_10 decode_gru_64_10"
 WAYS = {"": "", ", forward": "--forward "}
 
@@ -79,6 +80,10 @@ def others():
     yield Bench("loops in clusters", grids)
     yield Bench("loops on grids alone", grids, environment=GRIDS)
     yield Bench("tagger of ATR", "bench_step tagger_300_atr")
+    table4 = {which: " ".join(f"table4_{name}{which}" for name in TABLE_4) for which in ("", "_1", "_64")}
+    yield Bench("Table 4, training, bfloat16", f"bench_step {BF16} {table4['']}", limit=240)
+    for which in ("_1", "_64"):
+        yield Bench(f"Table 4, decoding{which}, bfloat16".replace("_", " "), f"bench_decode {BF16} {table4[which]}", limit=180)
     yield Bench("translators, float32", "bench_step translate_40k_gru translate_40k_atr translate_620_gru", TORCH)
     yield Bench("cyton, float32", "bench_step cyton_512_2 cyton_512_4 cyton_1024_2 cyton_1024_4", TORCH)
     yield Bench("ATR, float32, to torch.compile", f"bench_layer {ATR}", TORCH, COMPILE, limit=240)
@@ -90,7 +95,9 @@ OURS = re.compile(r"^(\w+.*?)\s+(?:layer\s+)?([0-9.]+) ms\b")
 PEER = re.compile(r"  (?:PyTorch|cuDNN)\s+([0-9.]+) ms, .*?([0-9.]+) x(?:, ([0-9.]+) MiB)?(?:, by (.*?))?\s*$")
 NONE = re.compile(r"  (?:PyTorch|cuDNN) none:? *(.*?)\s*$")
 NUMBERS = {"over_products": re.compile(r"over them ([0-9.]+)"), "gflops": re.compile(r"([0-9.]+) GFLOP/s"),
-           "mebibytes": re.compile(r"  ([0-9.]+) MiB")}
+           "mebibytes": re.compile(r"  ([0-9.]+) MiB"), "per_second": re.compile(r"([0-9.]+) (?:words|tokens)/s"),
+           "millions": re.compile(r"([0-9.]+) M parameters"), "paper_millions": re.compile(r"M parameters, paper ([0-9.]+)"),
+           "over_gru": re.compile(r"([0-9.]+) x GRU"), "paper_over_gru": re.compile(r"x GRU, paper ([0-9.]+)")}
 
 
 def first_words(words: str):

@@ -117,6 +117,12 @@ def failures(content):
 
 def bench_line(line, entry) -> str:
     parts = [f"{line['ms']:.4g} ms"]
+    if "per_second" in line:
+        parts.append(f"{line['per_second']:.0f} words/s")
+    for figure, unit in (("millions", "M parameters"), ("over_gru", "x GRU")):
+        if figure in line:
+            paper = f" (paper {line['paper_' + figure]})" if f"paper_{figure}" in line else ""
+            parts.append(f"{line[figure]} {unit}{paper}")
     if "over_products" in line:
         parts.append(f"over products {line['over_products']:.2f}")
     if line.get("over_lstm"):

@@ -121,11 +121,20 @@ void LoopPlanner::find_local(const BoundScan& scan) {
   std::vector<char> can(plan_.members.size(), 0);
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     const LoopPlan::LoopMember& m = plan_.members[i];
-    const auto is_block = [&](std::size_t r) {
-      return scan.body.storage_of(scan.body.instructions[i], m.inputs + r).kind == Storage::Kind::kBlock;
+    // Whether nothing remains of a result after the step: it is in a block, or another one of the same step replaces it.
+    const auto is_temporary = [&](std::size_t r) {
+      const Storage made = scan.body.storage_of(scan.body.instructions[i], m.inputs + r);
+      if (made.kind == Storage::Kind::kBlock) return true;
+      for (std::size_t j = i + 1; j < plan_.members.size(); ++j) {
+        for (std::size_t other = 0; other < plan_.members[j].outputs; ++other) {
+          const Storage later = scan.body.storage_of(scan.body.instructions[j], plan_.members[j].inputs + other);
+          if (later.kind == made.kind && later.index == made.index) return true;
+        }
+      }
+      return false;
     };
     can[i] = m.product != nullptr && m.product->dtype == DType::kFloat32;
-    for (std::size_t r = 0; r < m.outputs; ++r) can[i] = can[i] && is_block(r);
+    for (std::size_t r = 0; r < m.outputs; ++r) can[i] = can[i] && is_temporary(r);
   }
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
     LoopPlan::LoopMember& m = plan_.members[i];

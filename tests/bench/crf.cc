@@ -22,8 +22,6 @@ gradients of emissions and transitions), and Viterbi. Both sides take turns. In 
 once timed: on a GPU, the first run after another process's pays for the change, which may take longer than a run of ours.
 )";
 
-constexpr int kUntimed = 3;
-
 struct Case {
   std::string what;  // likelihood, viterbi
   std::int64_t time, batch, labels;

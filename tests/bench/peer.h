@@ -42,6 +42,10 @@ struct PairOptions {
   bool profile;  // also print the time of every node
 };
 
+// How many times each side runs before a run is timed on a GPU: the first run after another process's pays for the change,
+// which may take longer than the run itself.
+constexpr int kUntimed = 3;
+
 // Communicates with tests/bench/torch_peer.py, or another program with the same protocol.
 class Peer {
  public:

@@ -1,7 +1,8 @@
 // Merging of matrix products:
 //  - sums: products that are added up (x @ W + h @ U, the gradients of a state or an input through several gates) become one
 //    `matmul_sum`, which accumulates in place instead of writing every product. In a step of generation, products that are
-//    added up in more places than there are terms (the gates of a GRU over x and h) merge by their shared factors instead;
+//    added up in more places than there are terms (the gates of a GRU over x and h) merge by their shared factors instead,
+//    which usually takes fewer kernels;
 //  - shared factors: products of the same rows with matrices of one size (the gates of an LSTM) become one `matmul_many`, and
 //    sums of outer products with the same rows (the gradients of their weights) one `matmul_reduce_many`: one kernel with
 //    several results.

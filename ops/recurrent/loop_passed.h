@@ -145,7 +145,8 @@ GRAPHRUN_DEVICE void put_own(const T* from, const Part& part, int all_rows, int 
 
 // The parts of a passed factor that the other blocks of the cluster send: each of its two buffers has a counter. A block sends
 // the value of a step only after it has received, and read, all of the step before. So nothing arrives in a buffer while a
-// block still reads it, and no round of a counter ends before all threads have seen the end of the previous one.
+// block still reads it (its loads are over, since their numbers were multiplied before the barrier that precedes sending), and
+// no round of a counter ends before all threads have seen the end of the previous one.
 struct Arriving {
   static constexpr std::size_t kBytes = 2 * sizeof(cuda::Arrivals);
   cuda::Arrivals* counters;

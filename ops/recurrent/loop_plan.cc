@@ -116,7 +116,7 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
   GRAPHRUN_CHECK(plan_.workspace() <= LoopKernel::kWorkspace + graphrun::passed_bytes(scan), "what the blocks of a loop pass");
 }
 
-// Finds the products of whose results none is read except by pointwise work in the same step, element by element.
+// Finds the products whose results are read only by pointwise work of the same step, element by element.
 void LoopPlanner::find_local(const BoundScan& scan) {
   std::vector<char> can(plan_.members.size(), 0);
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {

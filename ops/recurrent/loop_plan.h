@@ -6,7 +6,7 @@
 // columns of every result. Each block keeps its part of the weights in shared memory, and all blocks wait at a barrier before
 // one reads what others computed; left factors for matrix units pass through the device's memory. In clusters, which require
 // that all weights fit into the shared memory of one cluster, each cluster has rows of its own. Its blocks share the columns
-// and write the products' left factors to each other's shared memory, whose arrival they count; no cluster waits for another.
+// and write the products' left factors to each other's shared memory; no cluster waits for another.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct LoopPlan {
     const PointwisePart* pointwise = nullptr;  // or none for a copy
     const ElementPart* element = nullptr;
     DType copied = DType::kFloat32;  // the type of a copy
-    bool waits = false;              // there is a barrier before it
+    bool waits = false;              // it needs what other blocks compute: there is a barrier before it, unless `arrives`
     const UnitForm* form = nullptr;  // of a product on matrix units
     // By left factor: its index in `passed`, or -1, and whether it is the value of the previous step.
     std::vector<int> reads_passed;
@@ -88,7 +88,7 @@ struct LoopPlan {
   int cluster() const { return in_clusters ? static_cast<int>(column_parts) : 1; }
   // The number of parts into which a grid divides the rows.
   std::int64_t grid_row_parts() const { return in_clusters ? 1 : row_parts; }
-  // Whether there are barriers, so that all blocks must be on the device at once.
+  // Whether blocks wait for each other, so that all of those that do must be on the device at once.
   bool synchronizes() const {
     return std::any_of(members.begin(), members.end(), [](const LoopMember& m) { return m.waits; });
   }

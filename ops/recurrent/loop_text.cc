@@ -447,8 +447,8 @@ std::string LoopPrinter::awaiting_text(std::size_t i) const {
   return text;
 }
 
-// Whether no other read of a value of a passed factor comes before this one: first read it the products behind its maker, in
-// the same step, then those before it, in the next.
+// Whether no other read of a value of a passed factor comes before this one. Products behind its maker read it first, in the
+// same step; those before its maker read it in the next.
 bool LoopPrinter::is_first_to_await(std::size_t i, std::pair<int, char> read) const {
   for (std::size_t j = 0; j < plan_.members.size(); ++j) {
     const LoopPlan::LoopMember& m = plan_.members[j];
@@ -460,7 +460,7 @@ bool LoopPrinter::is_first_to_await(std::size_t i, std::pair<int, char> read) co
   return true;
 }
 
-// The text that waits for what was sent in the last step and no product reads, so that no block ends while words are on the way
+// The text that waits for what was sent in the last step, which no product reads: no block may end while words are on their way
 // to it.
 std::string LoopPrinter::last_arrivals_text() const {
   std::string text;

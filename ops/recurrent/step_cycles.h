@@ -7,7 +7,7 @@ namespace graphrun::step_cycles {
 // Reading that many bytes of the device's memory, while all other multiprocessors do so too, and of shared memory.
 constexpr double of_memory(double bytes) { return bytes / 24; }
 constexpr double of_own(double bytes) { return bytes / 128; }
-// A barrier, with the time until the values that others wrote before it arrive.
+// A barrier, with the time until the values that others wrote before it arrive; in a cluster, also that time alone.
 constexpr double kGridBarrier = 3000, kClusterBarrier = 1000;
 // What each thread of a block does in turn: an element of pointwise work; a term of a sum; and of a product by columns, which
 // few threads share, a term of a tile of 4 x 4 sums.

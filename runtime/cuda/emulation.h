@@ -50,7 +50,7 @@ T* memory_of(int rank, T* mine) {
 // As in primitives.h.
 void begin_arrivals(Arrivals* arrivals);
 void expect_arrivals(Arrivals* arrivals, int bytes);
-// Throws InternalError if nothing arrives for a minute.
+// Throws InternalError if the round is not over after a minute.
 void await_arrivals(Arrivals* arrivals, int odd);
 void send_words(int rank, unsigned* mine, const unsigned* words, int count, Arrivals* arrivals);
 template <int n>

@@ -295,7 +295,7 @@ class EmulatedBlocks {
       thread();
     } catch (...) {
       const std::lock_guard lock(failing_);
-      failure_ = std::current_exception();
+      if (failure_ == nullptr) failure_ = std::current_exception();  // others may fail because this thread is missing
     }
     blocks_[b]->arrive_and_drop();
     warp_of(static_cast<std::int64_t>(b), t).barrier.arrive_and_drop();

@@ -27,13 +27,18 @@ GRAPHRUN_DEVICE constexpr std::int64_t rounded_left_bytes(std::int64_t rows, std
   return tiles_of(rows, cuda::kUnitRows) * tiles_deep(inner, in_word) * kLeftTileBytes;
 }
 
+// The word of the numbers number(0), number(1), ….
+template <class Form, class Number>
+GRAPHRUN_DEVICE unsigned word_of(const Number& number) {
+  float x[Form::kInWord];
+  GRAPHRUN_UNROLL
+  for (int j = 0; j < Form::kInWord; ++j) x[j] = number(j);
+  return Form::word(x);
+}
 // The word that contains numbers k and following; beyond `inner` there are zeros.
 template <class Form>
 GRAPHRUN_DEVICE unsigned word_at(const float* from, std::int64_t stride, int k, int inner) {
-  float x[Form::kInWord];
-  GRAPHRUN_UNROLL
-  for (int j = 0; j < Form::kInWord; ++j) x[j] = k + j < inner ? from[(k + j) * stride] : 0;
-  return Form::word(x);
+  return word_of<Form>([=](int j) { return k + j < inner ? from[(k + j) * stride] : 0.f; });
 }
 
 // Word `which` of thread t's part of a right factor's tile. Columns are counted from the block's first, one result after the
@@ -103,10 +108,7 @@ GRAPHRUN_DEVICE void bring_quads(const Product<float, terms, groups>& p, const C
           place(e, column, word);
           GRAPHRUN_UNROLL
           for (int w = 0; w < made; ++w) {
-            float of_word[in_word];
-            GRAPHRUN_UNROLL
-            for (int j = 0; j < in_word; ++j) of_word[j] = x.v[w * in_word + j];
-            to[right_word_at(column, word + w, deep_tiles)] = Form::word(of_word);
+            to[right_word_at(column, word + w, deep_tiles)] = word_of<Form>([&](int j) { return x.v[w * in_word + j]; });
           }
         });
     return;
@@ -144,10 +146,7 @@ GRAPHRUN_DEVICE void bring_quads(const Product<float, terms, groups>& p, const C
         place(e, column, word);
         GRAPHRUN_UNROLL
         for (int c = 0; c < kQuad; ++c) {
-          float of_word[in_word];
-          GRAPHRUN_UNROLL
-          for (int j = 0; j < in_word; ++j) of_word[j] = x.of[j].v[c];
-          to[right_word_at(column + c, word, deep_tiles)] = Form::word(of_word);
+          to[right_word_at(column + c, word, deep_tiles)] = word_of<Form>([&](int j) { return x.of[j].v[c]; });
         }
       });
 }

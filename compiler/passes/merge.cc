@@ -4,7 +4,6 @@
 #include <compare>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -139,13 +138,13 @@ class Products {
 
   // ---- shared factors
 
-  // Whether a result grows with several sizes, as with the batch and its time.
+  // Whether the rows of a result have several axes, such as batch and time, merged into one or separate.
   static bool is_of_sequence(const Shape& shape) {
-    std::set<Symbol> symbols;
-    for (const Dim& d : shape) {
-      for (Symbol symbol : d.symbols()) symbols.insert(symbol);
+    std::size_t axes = 0;
+    for (std::size_t k = 0; k + 1 < shape.size(); ++k) {
+      axes += shape[k].is_constant() ? std::size_t{shape[k] != Dim(1)} : shape[k].symbols().size();
     }
-    return symbols.size() > 1;
+    return axes > 1;
   }
 
   // What products that share a factor must have in common, including the first reader of their results unless that does not

@@ -9,7 +9,7 @@
 // The matrices remain separate parameters under their own names; a kernel packs them together if that is faster.
 //
 // Products merge if all their operands are available before the first of them. Outside loops, results for all steps of a batch
-// (whose shapes have several symbols) merge only if the same node is the first to read them; otherwise some would be kept
+// (whose rows have several axes) merge only if the same node is the first to read them; otherwise some would be kept
 // longer. Those of one step are small: the gates of a step of generation merge although different nodes read them. In a loop's
 // body, matrices that are the same at every step do not merge with others: threads share a loop only if all of its matrices can
 // be packed in advance. Results change in the last bits, because the order of sums changes.

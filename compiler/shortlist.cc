@@ -1,11 +1,9 @@
 #include "compiler/shortlist.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "compiler/ir/builder.h"
-#include "compiler/with_rows.h"
 
 namespace graphrun {
 namespace {
@@ -321,13 +319,9 @@ class Restriction {
     const std::string what = "'" + value.name + "' " + value.type.str();
     if (whole == kNone)
       refuse_at(at, what + " has an axis of words but is no parameter or constant: it changes from step to step");
-    const Dim elements = element_count(value.type.shape);
-    if (axis > 0 && elements.is_constant() && elements.constant() > std::numeric_limits<std::int32_t>::max()) {
-      refuse_at(at, what + " has 2³¹ elements or more; fewer are possible");
-    }
     prologue_.set_location(at);
     prologue_.set_name(value.name + ".shortlist");
-    const ValueId part = with_rows(prologue_, whole, axis, words_);
+    const ValueId part = prologue_.op("select_rows", {whole, words_}, {{"axis", static_cast<std::int64_t>(axis)}});
     of(v).listed = give_constant(value.name + ".shortlist", part, row_axis);
   }
 

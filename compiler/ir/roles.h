@@ -32,9 +32,9 @@ enum class Role : std::uint8_t {
   kSelect,                // a where the condition holds, else b: condition, a, b
   kCast,                  // x as "type"
   kDraw,                  // x, or only its shape, times random factors that "rate" and "key" determine
-  kProgram,               // the pointwise program "code" of its operands (compiler/ir/pointwise_program.h)
-  kReductionProgram,      // the program "code" of its operands, whose results are reduced along "axis"
-                          // (compiler/ir/pointwise_program.h)
+  kProgram,               // the pointwise program "code" of its operands (compiler/ir/pointwise_program.h); "rows": how they
+                          // are read by row number (ops/tiles/row_reads.h)
+  kReductionProgram,      // the same, whose results are reduced along "axis"; "lengths": whether the last operand is lengths
   kReshape,               // the elements of x under the shape "shape"
   kExpand,                // x with an axis of size 1 at "axis"
   kTranspose,             // x with its axes in the order "permutation"; empty: the last two swapped
@@ -44,6 +44,7 @@ enum class Role : std::uint8_t {
   kIndex,                 // x at one position "at" of "axis"
   kPad,                   // x within zeros: from "begin" on, of an axis "axis" of size "size"
   kPut,                   // a buffer with row i of its first axis replaced: buffer, row, i
+  kSelectRows,            // the positions of "axis" of x that a list names: x, list
   kConcat,                // its operands behind each other along "axis"
   kStack,                 // its operands along a new axis "axis"
   kSplit,                 // x cut into "parts" along "axis", a result each

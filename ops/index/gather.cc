@@ -1,4 +1,4 @@
-// gather, a lookup of rows (kernels: ops/index/moves.def), and scatter_add, its gradient.
+// gather and select_rows, lookups of rows (kernels: ops/index/moves.def), and scatter_add, gather's gradient.
 #include <algorithm>
 #include <cstdint>
 
@@ -36,6 +36,30 @@ REGISTER_OP("gather", "index")
     .Gradient([](ir::GradientContext& c) {
       if (c.needs()) c.set(0, c.b.op("scatter_add", {c.x(1), c.g()}, {{"rows", c.shape(c.x()).front()}}));
     });
+
+// Readers that can find the rows themselves do so instead (the pass `read_rows`).
+REGISTER_OP("select_rows", "index")
+    .Doc(
+        "y = the positions of an axis of x that `rows` lists, in its order.\n"
+        "  x [..., n, ...], rows [m] in [0, n) -> y [..., m, ...]")
+    .Input("x", "[..., n, ...]")
+    .Input("rows", "[m] INT32: the positions")
+    .Required("axis", AttributeKind::kInt, "the axis")
+    .Role(ir::Role::kSelectRows)
+    .Access(ir::Access::kRearrange)
+    .Output("y")
+    .Internal()
+    .NoGradient("it is created for inference")
+    .Shape([](ir::InferContext& c) {
+      ir::require_rank_at_least(c, 0, 1);
+      ir::require_type(c, 1, Type::kInt32);
+      GRAPHRUN_CHECK(c.input(1).shape.size() == 1, "select_rows: the list must have one axis");
+      ir::TensorType y = c.input(0);
+      const int axis = ir::resolve_axis(c.attributes->integer("axis"), y.shape.size(), c.op->name);
+      y.shape[static_cast<std::size_t>(axis)] = c.input(1).shape[0];
+      c.outputs = {std::move(y)};
+    });
+
 // Each element of the result sums its values in the order of the indices, for any number of threads, because threads divide the
 // columns.
 template <class T>

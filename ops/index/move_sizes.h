@@ -38,6 +38,16 @@ struct SizedMove {
   }
 };
 
+// The position of an op's axis: an op along the first axis mixes rows, one along the last mixes columns.
+struct AxisPlace {
+  bool first = false, last = false;
+};
+// `rank`: that of the tensor that has the axis.
+inline AxisPlace axis_place(const KernelRequest& request, std::size_t rank) {
+  const int axis = ir::resolve_axis(request.attributes->integer("axis"), rank, "axis");
+  return {axis == 0, axis + 1 == static_cast<int>(rank)};
+}
+
 // Adjacent runs.
 inline moves::Runs runs_in_row(std::int64_t count, std::int64_t width) { return {{1, 1, count}, width}; }
 
@@ -47,6 +57,13 @@ inline SizedMove<moves::Gather> gather_move(const KernelRequest& request) {
   return {{runs_in_row(count, width), table.sizes.front()}, !indices.sizes.empty(), true, table.sizes.size() > 1};
 }
 
+inline SizedMove<moves::Gather> select_rows_move(const KernelRequest& request) {
+  const Sizes& sizes = request.inputs[0].sizes;
+  const AxisView whole = attribute_axis(request, sizes, "select_rows");
+  const moves::Runs runs = {{1, whole.outer, request.inputs[1].count()}, whole.inner};
+  return {{runs, whole.n}, false, true, !axis_place(request, sizes.size()).last};
+}
+
 inline SizedMove<moves::Pick> pick_move(const KernelRequest& request) {
   return {{runs_in_row(request.outputs[0].count(), 1), request.inputs[0].sizes.back()}};
 }
@@ -54,16 +71,6 @@ inline SizedMove<moves::Pick> pick_move(const KernelRequest& request) {
 inline SizedMove<moves::OneHot> one_hot_move(const KernelRequest& request) {
   const std::int64_t depth = request.outputs[0].sizes.back();
   return {{{{request.inputs[0].count(), 1, depth}, 1}, depth}};
-}
-
-// The position of an op's axis: an op along the first axis mixes rows, one along the last mixes columns.
-struct AxisPlace {
-  bool first = false, last = false;
-};
-// `rank`: that of the tensor that has the axis.
-inline AxisPlace axis_place(const KernelRequest& request, std::size_t rank) {
-  const int axis = ir::resolve_axis(request.attributes->integer("axis"), rank, "axis");
-  return {axis == 0, axis + 1 == static_cast<int>(rank)};
 }
 
 inline SizedMove<moves::PartMove> part_move(const KernelRequest& request, const AxisPart& part) {

@@ -26,7 +26,7 @@ struct Runs {
 // What an op reads in addition to the elements that it moves.
 enum class Reads { kNothing, kIndices, kLengths };
 
-// gather: rows of a table.
+// gather and select_rows: rows of each of the tables that the operand consists of, for gather one.
 struct Gather {
   static constexpr const char* kName = "moves::Gather";
   static constexpr Reads kReads = Reads::kIndices;
@@ -34,8 +34,8 @@ struct Gather {
   std::int64_t bound = 0;  // indices must be below it
 
   template <class Integers>
-  GRAPHRUN_DEVICE std::int64_t from(std::int64_t, std::int64_t, std::int64_t i, const Integers& integers) const {
-    return integers.at(i, bound) * runs.width;
+  GRAPHRUN_DEVICE std::int64_t from(std::int64_t, std::int64_t a, std::int64_t i, const Integers& integers) const {
+    return (a * bound + integers.at(i, bound)) * runs.width;
   }
 };
 

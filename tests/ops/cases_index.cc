@@ -24,6 +24,15 @@ void add_rows(std::vector<Case>& cases) {
                       .in(integers({2, 3}, {0, 1, 4, 2, 2, 2}))
                       .shapes({"[vocabulary, 2]", "[time, batch]"}));
   cases.push_back(CaseBuilder("gather", "large").in(uniform({50, 301})).in(random_integers({200}, 50)).large());
+  cases.push_back(CaseBuilder("select_rows", "of the first axis").in(uniform({4, 3})).in(integers({2}, {3, 0})).axis(0));
+  cases.push_back(
+      CaseBuilder("select_rows", "of the last axis").in(uniform({2, 4})).in(integers({5}, {3, 0, 3, 1, 1})).axis(-1));
+  cases.push_back(CaseBuilder("select_rows", "INT32 elements, symbols")
+                      .in(random_integers({2, 3, 2}, 9))
+                      .in(integers({4}, {1, 1, 0, 2}))
+                      .axis(1)
+                      .shapes({"[time, batch, 2]", "[rows]"}));
+  cases.push_back(CaseBuilder("select_rows", "large").in(uniform({20, 30, 41})).in(random_integers({200}, 30)).axis(1).large());
   cases.push_back(CaseBuilder("scatter_add", "equal indices")
                       .in(integers({2, 2}, {3, 0, 3, 1}))
                       .in(uniform({2, 2, 3}))

@@ -177,7 +177,7 @@ TEST(OverSequence, OpsWithoutARuleAreKnown) {
   // A table or buffer for each step would need a batched scatter, which nothing uses yet. Fused and merged nodes are made after
   // loops have been examined.
   EXPECT_EQ(without, (std::vector<std::string>{"categorical", "fused", "fused_reduction", "gather_matmul", "matmul_many",
-                                               "matmul_reduce_many", "matmul_sum", "put", "scatter_add"}));
+                                               "matmul_reduce_many", "matmul_sum", "put", "scatter_add", "select_rows"}));
 }
 
 }  // namespace

@@ -22,6 +22,17 @@ std::vector<Array> gather(const Call& c) {
   return {y};
 }
 
+std::vector<Array> select_rows(const Call& c) {
+  const std::size_t axis = c.axis(c.x().rank());
+  Array y(c.output_sizes[0]);
+  for (const Sizes& i : indices_of(y.sizes)) {
+    Sizes from = i;
+    from[axis] = whole(c.x(1)[{i[axis]}]);
+    y[i] = c.x()[from];
+  }
+  return {y};
+}
+
 std::vector<Array> scatter_add(const Call& c) {
   Array y(c.output_sizes[0]);
   const Sizes row(y.sizes.begin() + 1, y.sizes.end());
@@ -163,6 +174,7 @@ std::vector<Array> topk(const Call& c) {
 
 void add_index_references(References& r) {
   r["gather"] = gather;
+  r["select_rows"] = select_rows;
   r["scatter_add"] = scatter_add;
   r["pick"] = pick;
   r["scatter_last"] = scatter_last;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/with_rows.h"
+#include "compiler/ir/builder.h"
 #include "runtime/threads/threads.h"
 #include "tools/generate/settings.h"
 #include "tools/generate/step_values.h"
@@ -34,8 +34,8 @@ ir::Graph picking(const std::vector<Carried>& what, bool follow) {
     if (is_word) type.shape = {Dim(Symbol::named("picked.places"))};
     const ValueId value = b.input(std::to_string(k), type);
     b.set_name("picked");
-    graph.outputs.push_back(
-        {std::to_string(k), with_rows(b, value, static_cast<std::size_t>(what[k].row_axis), is_word ? rows : sources)});
+    const std::int64_t axis = what[k].row_axis;
+    graph.outputs.push_back({std::to_string(k), b.op("select_rows", {value, is_word ? rows : sources}, {{"axis", axis}})});
   }
   return graph;
 }

@@ -164,6 +164,15 @@ class KernelPrinter {
   static std::vector<std::string> operands_of(const BoundInstruction& bound, const NamedRegion& scope) {
     std::vector<std::string> names;
     for (std::int32_t v : bound.source->inputs) names.push_back(scope.name(v));
+    const auto rows = bound.source->attributes.all().find("rows");
+    if (rows == bound.source->attributes.all().end()) return names;
+    const auto* const axes = std::get_if<std::vector<std::int64_t>>(&rows->second);
+    // Operands that are read by row number: keys[:, rows].
+    for (std::size_t k = 0; axes != nullptr && k < axes->size(); ++k) {
+      std::string before;
+      for (std::int64_t axis = 0; axis < (*axes)[k]; ++axis) before += ":, ";
+      if ((*axes)[k] >= 0) names[k] += fmt::format("[{}{}]", before, names[axes->size()]);
+    }
     return names;
   }
 

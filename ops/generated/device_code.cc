@@ -77,17 +77,20 @@ CodeNames code_names(const KernelRequest& request) {
   return names;
 }
 
-DeviceCode::DeviceCode(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, const CodeNames& names)
-    : result_(result), steps_(std::move(steps)), axes_(result, inputs, false) {
+DeviceCode::DeviceCode(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, const CodeNames& names,
+                       RowReads rows)
+    : result_(result), steps_(std::move(steps)), rows_(std::move(rows)), axes_(result, inputs, false, {}, rows_) {
   std::int64_t most = element_count(result);
   for (const TensorView& input : inputs) {
     types_.push_back(input.dtype);
-    forms_.push_back(input.sizes == result ? Form::kWhole : input.count() == 1 ? Form::kOne : Form::kStrided);
+    const bool whole = input.sizes == result && !rows_.reads(types_.size() - 1);
+    forms_.push_back(whole ? Form::kWhole : input.count() == 1 ? Form::kOne : Form::kStrided);
     most = std::max(most, input.count());
   }
   find_names(names);
   for (std::size_t k = 0; k < inputs.size(); ++k)
     inputs_.push_back(arguments_.add_address(input_names_[k], std::string("const ") + device_type(types_[k])));
+  if (rows_.any()) list_ = arguments_.add_address("numbers", "const std::int32_t");
   small_ = most < std::int64_t{1} << 31;
   const auto size = [this](std::string name, std::int64_t value) { add_index(arguments_, std::move(name), value); };
   const bool strided = std::find(forms_.begin(), forms_.end(), Form::kStrided) != forms_.end();
@@ -105,11 +108,11 @@ DeviceCode::DeviceCode(const Sizes& result, std::span<const TensorView> inputs, 
 // Reserves the text's own names first, so that no value takes one of them.
 void DeviceCode::find_names(const CodeNames& names) {
   for (const char* own :
-       {"arguments", "first",    "lane", "width", "results", "Arguments", "Results", "Index", "compute", "run",
-        "one",       "elements", "wide", "view",  "grid",    "parts",     "joins",   "start", "join",    "write"})
+       {"arguments", "first", "lane", "width", "results", "Arguments", "Results", "Index", "compute", "run",    "one",
+        "elements",  "wide",  "view", "grid",  "parts",   "joins",     "start",   "join",  "write",   "numbers"})
     names_.take(own);
   for (std::size_t a = 0; a < axes_.sizes.size(); ++a) {
-    for (const char* of_axis : {"size", "rest", "along"}) names_.take(fmt::format("{}{}", of_axis, a));
+    for (const char* of_axis : {"size", "rest", "along", "row"}) names_.take(fmt::format("{}{}", of_axis, a));
     for (std::size_t k = 0; k < types_.size(); ++k) names_.take(fmt::format("stride{}_{}", k, a));
   }
   for (std::size_t d = 0; d < steps_.draws.size(); ++d) names_.take(draw_name(d));
@@ -220,13 +223,19 @@ std::string DeviceCode::places() const {
       rest = fmt::format("rest{}", axis);
     }
   }
+  for (std::size_t axis = 0; axis < last; ++axis) {
+    bool is_listed = false;
+    for (std::size_t k = 0; k < forms_.size(); ++k) is_listed |= forms_[k] == Form::kStrided && axes_.listed[k] == axis;
+    if (is_listed) text += fmt::format("  const Index row{0} = static_cast<Index>(arguments.numbers[along{0}]);\n", axis);
+  }
   for (std::size_t k = 0; k < forms_.size(); ++k) {
     if (forms_[k] != Form::kStrided) continue;
     std::string place;
     for (std::size_t axis = 0; axis <= last; ++axis) {
       if (axes_.strides[axis][k] == 0) continue;
       if (!place.empty()) place += " + ";
-      place += axis == last ? fmt::format("along{}", axis) : fmt::format("along{0} * arguments.stride{1}_{0}", axis, k);
+      const char* const index = axes_.listed[k] == axis ? "row" : "along";
+      place += axis == last ? fmt::format("along{}", axis) : fmt::format("{2}{0} * arguments.stride{1}_{0}", axis, k, index);
     }
     text += fmt::format("  const Index {} = {};\n", place_names_[k], place);
   }
@@ -284,7 +293,7 @@ std::string DeviceCode::constants() const {
 }
 
 std::vector<std::int64_t> DeviceCode::steps_along(const AxisView& view) const {
-  if (!draws().empty() || view.count() == 0) return {};
+  if (!draws().empty() || rows_.any() || view.count() == 0) return {};
   // The code's axis that contains the view's.
   std::int64_t after = 1;  // elements per index of that axis
   std::size_t axis = axes_.sizes.size();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,8 +63,9 @@ CodeNames code_names(const KernelRequest& request);
 // The part of a kernel's text that computes the results of elements.
 class DeviceCode {
  public:
-  // `inputs` broadcast to `result`, which are the sizes of every step.
-  DeviceCode(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, const CodeNames& names = {});
+  // `inputs` broadcast to `result`, which are the sizes of every step; those in `rows` are read by row number.
+  DeviceCode(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, const CodeNames& names = {},
+             RowReads rows = {});
 
   // The beginning of the text: the type `Index`, in which elements are counted.
   std::string index_type() const;
@@ -73,6 +75,9 @@ class DeviceCode {
   const ArgumentLayout& arguments() const { return arguments_; }
   Argument input_argument(std::size_t k) const { return inputs_[k]; }
   Argument draw_argument(std::size_t d) const { return draw_arguments_[d]; }
+  // The address of the list, if inputs are read by row number.
+  std::optional<Argument> list_argument() const { return list_; }
+  const RowReads& row_reads() const { return rows_; }
   const std::vector<Draw>& draws() const { return steps_.draws; }
   // `Results<width>`, a struct of packs, and `compute<width>(const Arguments&, first)`, which returns the results of elements
   // first to first + width. If `width` is more than 1, these are in one row and their addresses are multiples of `width`
@@ -119,10 +124,12 @@ class DeviceCode {
   Sizes result_;
   TileSteps steps_;
   std::vector<DType> types_;  // by input
+  RowReads rows_;
   TileAxes axes_;
   std::vector<Form> forms_;  // by input
   ArgumentLayout arguments_;
   std::vector<Argument> inputs_, draw_arguments_;
+  std::optional<Argument> list_;
   Identifiers names_;
   std::vector<std::string> input_names_, step_names_, result_names_, target_names_;
   std::vector<std::string> pack_names_, place_names_;  // by input: names of its pack and of its position

@@ -66,6 +66,7 @@ inline bool reads_fours(const DeviceCode& code, std::span<const TensorView> inpu
 // Sets the arguments for a launch of a pointwise kernel, except its results.
 inline void set_operands(ArgumentBytes& to, const DeviceCode& code, const KernelContext& c) {
   for (std::size_t k = 0; k < code.inputs(); ++k) to.set_address(code.input_argument(k), c.inputs[k].data);
+  if (code.list_argument()) to.set_address(*code.list_argument(), c.inputs[code.row_reads().list].data);
   set_draws(to, code, c.random, [](Argument own) { return own; });
 }
 

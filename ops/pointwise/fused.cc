@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "compiler/ir/pointwise_program.h"
 #include "ops/schema.h"
+#include "ops/tiles/row_reads.h"
 #include "ops/tiles/tile_steps.h"
 
 namespace graphrun {
@@ -15,14 +18,11 @@ using ir::PointwiseProgram;
 void infer_fused(ir::InferContext& c) {
   const PointwiseProgram& program = ir::program_of(*c.attributes);
   GRAPHRUN_CHECK(program.folds.empty(), "fused: its results are not reduced");
-  GRAPHRUN_CHECK(program.inputs() == c.inputs.size(), "fused: the code reads " + std::to_string(program.inputs()) +
-                                                          " inputs, the node has " + std::to_string(c.inputs.size()));
-  std::vector<ir::TensorType> inputs;
+  const std::vector<ir::TensorType> inputs = operands_of_program(c, program.inputs());
   Shape shape;
-  for (const ir::TensorType* type : c.inputs) {
-    inputs.push_back(*type);
-    const std::optional<Shape> both = broadcast(shape, type->shape);
-    GRAPHRUN_CHECK(both.has_value(), "fused: the inputs' shapes do not fit: " + str(shape) + " and " + str(type->shape));
+  for (const ir::TensorType& type : inputs) {
+    const std::optional<Shape> both = broadcast(shape, type.shape);
+    GRAPHRUN_CHECK(both.has_value(), "fused: the inputs' shapes do not fit: " + str(shape) + " and " + str(type.shape));
     shape = *both;
   }
   const std::vector<ir::TensorType> types = infer(program, inputs);
@@ -37,7 +37,18 @@ void infer_fused(ir::InferContext& c) {
                  "fused: FLOAT inside alone, so that no operand tells which float it is");
 }
 
-Kernel bind_fused(const KernelRequest& request) { return program_kernel(ir::program_of(*request.attributes), request); }
+// A row of an operand that is read by number may be read for several rows of the result, so the operand is never overwritten.
+std::vector<std::pair<int, int>> in_place_pairs_of(const Attributes& attributes) {
+  std::vector<std::pair<int, int>> pairs = ir::in_place_pairs(ir::program_of(attributes));
+  const std::vector<std::int64_t>& rows = attributes.integers("rows");
+  std::erase_if(pairs, [&](const auto& pair) { return !rows.empty() && rows[static_cast<std::size_t>(pair.second)] >= 0; });
+  return pairs;
+}
+
+Kernel bind_fused(const KernelRequest& request) {
+  ProgramWork work = program_work(request);
+  return program_kernel(ir::program_of(*request.attributes), work.request, std::move(work.rows));
+}
 
 REGISTER_OP("fused", "pointwise")
     .Doc(
@@ -45,14 +56,15 @@ REGISTER_OP("fused", "pointwise")
         "the\n"
         "ops ran one by one (except that a NaN may be another NaN).\n"
         "  fused(x, b; code=\"t0 = add(x0, x1); t1 = tanh(t0); return t1\")")
-    .VariadicInput("x", "[...] of any type: x0, x1, … of the code")
+    .VariadicInput("x", "[...] of any type: x0, x1, … of the code; then, with `rows`, the list")
     .Required("code", AttributeKind::kProgram, "the instructions, and which of them are results")
+    .Default("rows", AttributeKind::kInts, std::vector<std::int64_t>{}, kRowsDoc)
     .Role(ir::Role::kProgram)
     .Access(ir::Access::kElementwise)
     .Output("y")
     .Internal()
     .NoGradient("it is created after differentiation")
-    .InPlace([](const Attributes& a) { return ir::in_place_pairs(ir::program_of(a)); })
+    .InPlace(in_place_pairs_of)
     .Shape(infer_fused);
 REGISTER_KERNEL("fused", kCpu, bind_fused);
 

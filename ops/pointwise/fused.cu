@@ -3,6 +3,7 @@
 #include "ops/generated/device_launch.h"
 #include "ops/generated/loop_part.h"
 #include "ops/schema.h"
+#include "ops/tiles/row_reads.h"
 #include "ops/tiles/tile_steps.h"
 
 namespace graphrun {
@@ -14,9 +15,10 @@ int width_for(const DeviceCode& code, const KernelContext& c) {
 }
 
 REGISTER_KERNEL("fused", kCuda, [](const KernelRequest& request) {
-  const auto code =
-      std::make_shared<const DeviceCode>(request.outputs.at(0).sizes, request.inputs,
-                                         tile_steps(ir::program_of(*request.attributes), request), code_names(request));
+  const ProgramWork work = program_work(request);
+  const auto code = std::make_shared<const DeviceCode>(request.outputs.at(0).sizes, work.request.inputs,
+                                                       tile_steps(ir::program_of(*request.attributes), work.request),
+                                                       code_names(work.request), work.rows);
   const ElementwiseText text = elementwise_text(*code, request.outputs.size());
   const std::int64_t count = request.outputs[0].count();
   Kernel made{[code, text, count, kernel = cuda::generated_kernel(text.entry, text.text)](const KernelContext& c) {
@@ -29,7 +31,7 @@ REGISTER_KERNEL("fused", kCuda, [](const KernelRequest& request) {
     kernel->launch(c.stream, cuda::grid_of_elements(count / width), arguments.bytes());
   }};
   made.text = [code, results = request.outputs.size()] { return commented_elementwise_text(*code, results); };
-  take_part(made, request, code);
+  if (!work.rows.any()) take_part(made, request, code);
   return made;
 });
 

@@ -29,16 +29,17 @@ struct FoldPart {
 
 REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
   const ir::PointwiseProgram& program = ir::program_of(*request.attributes);
-  const KernelRequest work = request_of_work(request);
+  const ProgramWork work = work_of_reduction(request);
   const Sizes sizes = sizes_of_work(work);
-  const auto code = std::make_shared<const DeviceCode>(sizes, work.inputs, tile_steps(program, work), code_names(work));
+  const auto code = std::make_shared<const DeviceCode>(sizes, work.request.inputs, tile_steps(program, work.request),
+                                                       code_names(work.request), work.rows);
   const std::size_t instructions = std::min(program.instructions.size(), request.origins.size());
   const std::span<const Origin> origins = request.origins.subspan(instructions);  // origins of the folds
   const AxisView view = reduced_view(*request.attributes, sizes);
   const ColumnGrid grid = divided_column_grid(view);
-  const std::size_t operands = work.inputs.size();  // then the lengths, if there are any
-  const bool has_lengths = operands < request.inputs.size();
-  const std::int64_t repeat = has_lengths ? results_of_length(view, request.inputs[operands]) : 0;
+  const std::size_t lengths = work.lengths;
+  const bool has_lengths = lengths < request.inputs.size();
+  const std::int64_t repeat = has_lengths ? results_of_length(view, request.inputs[lengths]) : 0;
   std::vector<FoldPart> parts;
   for (std::size_t first = 0; first < program.folds.size(); first += kFoldsOfKernel) {
     KernelFolds own;
@@ -55,7 +56,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
     parts.push_back({cuda::generated_kernel(text.entry, text.text), std::move(arguments), own_grid, own_parts, joins, wide,
                      std::move(own), first});
   }
-  Kernel kernel{[code, view, grid, parts, operands](const KernelContext& c) {
+  Kernel kernel{[code, view, grid, parts, lengths](const KernelContext& c) {
     for (const FoldPart& part : parts) {
       if (grid.blocks == 0) continue;
       const auto launch = [&](const ColumnGrid& own, std::int32_t joins) {
@@ -63,7 +64,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
         set_operands(arguments, *code, c);
         for (std::size_t r = 0; r < part.folds.folds.size(); ++r)
           arguments.set_address(part.arguments.results[r], c.outputs[part.first + r].data);
-        if (part.arguments.lengths) arguments.set_address(*part.arguments.lengths, c.inputs[operands].data);
+        if (part.arguments.lengths) arguments.set_address(*part.arguments.lengths, c.inputs[lengths].data);
         arguments.set_address(part.parts, c.workspace);
         arguments.set(part.grid, own), arguments.set(part.joins, joins);
         arguments.set(part.wide, std::int32_t{reads_fours(*code, c.inputs)});
@@ -80,7 +81,7 @@ REGISTER_KERNEL("fused_reduction", kCuda, [](const KernelRequest& request) {
     for (const FoldPart& part : parts) text += commented_reduction_text(*code, part.folds, part.arguments);
     return text;
   };
-  if (parts.size() == 1 && !has_lengths) take_part(kernel, request, sizes, view, code, parts[0].folds);
+  if (parts.size() == 1 && !has_lengths && !work.rows.any()) take_part(kernel, request, sizes, view, code, parts[0].folds);
   return kernel;
 });
 

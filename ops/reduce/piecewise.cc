@@ -172,6 +172,7 @@ class Piecewise {
   void run(const KernelContext& c) const {
     if (cut_.view.results() == 0) return;
     if (cut_.view.n == 0) return clear<T>(c, 0, cut_.view.results());
+    program_->row_reads().check(c);
     parallel_ranges(cut_.units(), grain_, [&](std::int64_t begin, std::int64_t end) { run_units<T>(c, begin, end); });
     for (std::size_t f = 0; f < folds_.size(); ++f) finish<T>(c, f, 0, cut_.view.results());
   }
@@ -377,22 +378,23 @@ class Piecewise::Chunks final : public PieceReader {
 }  // namespace
 
 Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const TileProgram> program, const AxisView& view,
-                        std::vector<Fold> folds, DType dtype, std::size_t rank) {
-  const std::size_t lengths = program->inputs().size();  // the input behind those of the program, if there is one
+                        std::vector<Fold> folds, DType dtype, const ReducedInputs& inputs) {
+  const std::size_t lengths = inputs.lengths;
   const std::int64_t repeat = lengths < request.inputs.size() ? results_of_length(view, request.inputs[lengths]) : 0;
+  const bool has_list = program->row_reads().any();
   return with_float(dtype, [&](auto zero) {
     using T = decltype(zero);
     const auto work = std::make_shared<const Piecewise>(std::move(program), view, std::move(folds), lengths, repeat);
     Kernel kernel{[work](const KernelContext& c) { work->run<T>(c); }, work->workspace(sizeof(T))};
     const Sizes& result = request.outputs[0].sizes;
-    if (view.count() == 0 || result.empty() || view.outer % result[0] != 0) return kernel;
+    if (view.count() == 0 || result.empty() || view.outer % result[0] != 0 || has_list) return kernel;
     // Rows are outside the reduced axes, in operands and in results.
     auto rows = std::make_shared<RowKernel>();
     rows->rows = result[0];
     rows->operations = work->operations();
     for (std::size_t k = 0; k < request.inputs.size(); ++k) {
       const Sizes& sizes = request.inputs[k].sizes;
-      rows->reads_other_rows.push_back((k < lengths && sizes.size() != rank) || sizes.empty() || sizes[0] != result[0]);
+      rows->reads_other_rows.push_back((k < lengths && sizes.size() != inputs.rank) || sizes.empty() || sizes[0] != result[0]);
     }
     rows->run = [work, slabs = view.outer / result[0]](const KernelContext& c, std::int64_t begin, std::int64_t end) {
       work->run_outer<T>(c, begin * slabs, end * slabs);

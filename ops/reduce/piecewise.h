@@ -12,10 +12,16 @@
 
 namespace graphrun {
 
-// Reduces results of the program, which is made for pieces, along the axis of `view`, the view of its shape of `rank` axes;
-// result i of the kernel belongs to folds[i]. `dtype` is the float type that is reduced. If the request has one input more than
-// the program, it is the lengths: positions at or beyond them do not count, and are not computed.
+struct ReducedInputs {
+  std::size_t rank;  // of the program's shape
+  // Which input is the lengths; as many as there are inputs if there are none. Positions at or beyond them do not count, and
+  // are not computed.
+  std::size_t lengths;
+};
+
+// Reduces results of the program, which is made for pieces, along the axis of `view`, a view of its shape; result i of the
+// kernel belongs to folds[i]. `dtype` is the float type that is reduced.
 Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const TileProgram> program, const AxisView& view,
-                        std::vector<ir::Fold> folds, DType dtype, std::size_t rank);
+                        std::vector<ir::Fold> folds, DType dtype, const ReducedInputs& inputs);
 
 }  // namespace graphrun

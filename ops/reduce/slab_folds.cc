@@ -23,7 +23,7 @@ std::unique_ptr<const SlabFolds> SlabFolds::of(const TileProgram& program, const
   const std::size_t last = axes.sizes.size() - 1;
   std::size_t along = last;  // the first axis of `inner`, then the one before it
   std::int64_t inner = axes.inner();
-  while (along > 0 && inner < view.inner) inner *= axes.sizes[--along];
+  while (along > 0 && (inner < view.inner || axes.sizes[along - 1] == 1)) inner *= axes.sizes[--along];
   if (along-- == 0 || inner != view.inner || axes.sizes[along] != view.n || axes.inner() < kFewestColumns) return nullptr;
   std::vector<MachineCode::Input> inputs;
   std::vector<std::size_t> elements;
@@ -34,11 +34,17 @@ std::unique_ptr<const SlabFolds> SlabFolds::of(const TileProgram& program, const
   }
   auto code = FoldCode::of(program.steps(), inputs, folds);
   if (!code) return nullptr;
-  return std::unique_ptr<const SlabFolds>(new SlabFolds(std::move(code), std::move(axes), along, std::move(elements)));
+  return std::unique_ptr<const SlabFolds>(
+      new SlabFolds(std::move(code), std::move(axes), along, std::move(elements), program.row_reads()));
 }
 
-SlabFolds::SlabFolds(std::shared_ptr<const FoldCode> code, TileAxes axes, std::size_t along, std::vector<std::size_t> elements)
-    : code_(std::move(code)), axes_(std::move(axes)), along_(along), elements_(std::move(elements)) {
+SlabFolds::SlabFolds(std::shared_ptr<const FoldCode> code, TileAxes axes, std::size_t along, std::vector<std::size_t> elements,
+                     RowReads row_reads)
+    : code_(std::move(code)),
+      axes_(std::move(axes)),
+      along_(along),
+      elements_(std::move(elements)),
+      row_reads_(std::move(row_reads)) {
   const std::vector<std::int64_t>& rows = axes_.strides[along_];
   for (std::size_t k = 0; k < elements_.size(); ++k) strides_.push_back(rows[k] * static_cast<std::int64_t>(elements_[k]));
   for (std::size_t axis = along_ + 1; axis < axes_.sizes.size(); ++axis) inner_ *= axes_.sizes[axis];
@@ -59,11 +65,12 @@ bool SlabFolds::run_columns(const KernelContext& c, const SegmentColumns& part) 
   const std::size_t last = axes_.sizes.size() - 1;
   std::array<const void*, kMostOperands> from;
   std::array<void*, kMostSlabFolds> to;
+  const std::int32_t* const numbers = row_reads_.numbers(c);
   for (std::size_t k = 0; k < elements_.size(); ++k) {
     std::int64_t offset = part.column * axes_.strides[last][k];
     const auto add = [&](std::size_t end, std::size_t first, std::int64_t index) {
-      for (std::size_t axis = end; axis-- > first && index > 0;) {
-        offset += index % axes_.sizes[axis] * axes_.strides[axis][k];
+      for (std::size_t axis = end; axis-- > first;) {
+        offset += axes_.step(axis, k, index % axes_.sizes[axis], numbers);
         index /= axes_.sizes[axis];
       }
     };

@@ -23,7 +23,8 @@ class SlabFolds {
   bool run(const KernelContext& c, std::int64_t outer, std::int64_t begin, std::int64_t width, std::int64_t rows) const;
 
  private:
-  SlabFolds(std::shared_ptr<const FoldCode> code, TileAxes axes, std::size_t along, std::vector<std::size_t> elements);
+  SlabFolds(std::shared_ptr<const FoldCode> code, TileAxes axes, std::size_t along, std::vector<std::size_t> elements,
+            RowReads row_reads);
   struct SegmentColumns {
     std::int64_t outer, segment, column, width, rows;  // columns of one segment: see axes_
   };
@@ -37,6 +38,7 @@ class SlabFolds {
   std::int64_t inner_ = 1;
   std::vector<std::size_t> elements_;  // bytes of an element, by operand
   std::vector<std::int64_t> strides_;  // bytes between rows, by operand
+  RowReads row_reads_;
 };
 
 }  // namespace graphrun

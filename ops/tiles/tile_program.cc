@@ -44,42 +44,6 @@ std::array<char, 8> element_bytes(double number, DType dtype) {
 
 }  // namespace
 
-TileAxes::TileAxes(const Sizes& result, std::span<const TensorView> inputs, bool keep_last, std::span<const std::size_t> cuts) {
-  std::vector<std::int64_t> running(inputs.size(), 1), own_strides(inputs.size());
-  bool cut = false;
-  for (std::size_t from_end = 0; from_end < result.size(); ++from_end) {
-    cut |= std::find(cuts.begin(), cuts.end(), result.size() - from_end) != cuts.end();
-    const std::int64_t size = result[result.size() - 1 - from_end];
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      const Sizes& s = inputs[k].sizes;
-      const std::int64_t own = from_end < s.size() ? s[s.size() - 1 - from_end] : 1;
-      GRAPHRUN_CHECK(own == size || own == 1, "TileAxes: sizes do not broadcast");
-      own_strides[k] = own == 1 ? 0 : running[k];
-      running[k] *= own;
-    }
-    const bool first = sizes.empty(), apart = keep_last && sizes.size() == 1;
-    if (size == 1 && !(keep_last && first)) continue;
-    bool merges = !first && !apart && !cut;
-    cut = false;
-    for (std::size_t k = 0; k < inputs.size() && merges; ++k) merges = own_strides[k] == strides.back()[k] * sizes.back();
-    if (merges) {
-      sizes.back() *= size;
-    } else {
-      sizes.push_back(size);
-      strides.push_back(own_strides);
-    }
-  }
-  if (sizes.empty()) sizes.push_back(1), strides.emplace_back(inputs.size(), 0);
-  std::reverse(sizes.begin(), sizes.end());
-  std::reverse(strides.begin(), strides.end());
-}
-
-std::int64_t TileAxes::rows() const {
-  std::int64_t n = 1;
-  for (std::size_t axis = 0; axis + 1 < sizes.size(); ++axis) n *= sizes[axis];
-  return n;
-}
-
 // The addresses that the steps of a tile read and write: inputs, results, buffers, numbers, in this order.
 struct TileProgram::Frame {
   const MachineCode* code;
@@ -87,6 +51,7 @@ struct TileProgram::Frame {
   std::array<const void*, kMostSlots> at;
   std::array<bool, kMostSlots> scalar;
   std::array<const char*, kMostInputs> input;  // their first elements
+  const std::int32_t* numbers = nullptr;       // of rows, if there is a list
   std::array<char*, kMostSlots> result;
   struct LaidOut {
     std::int64_t phase = -1, n = 0;  // the offset within its period, and the number of elements
@@ -96,14 +61,16 @@ struct TileProgram::Frame {
   alignas(kAlignment) char buffers[kMostBufferBytes];
 };
 
-TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, Results results)
+TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, Results results,
+                         RowReads rows)
     : result_(result),
       inputs_(inputs.begin(), inputs.end()),
+      rows_(std::move(rows)),
       steps_(std::move(steps.steps)),
       draws_(std::move(steps.draws)),
       count_(element_count(result)),
-      axes_(result, inputs, false),
-      column_axes_(result, inputs, true),
+      axes_(result, inputs, false, {}, rows_),
+      column_axes_(result, inputs, true, {}, rows_),
       in_pieces_(results == Results::kPieces) {
   GRAPHRUN_CHECK(inputs.size() <= kMostInputs && draws_.size() <= kMostDraws, "TileProgram: too many inputs");
   for (const TileStep& s : steps_) {
@@ -112,14 +79,18 @@ TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs
     cost_ += s.cost;
   }
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    whole_.push_back(inputs[k].count() == count_);
+    whole_.push_back(inputs[k].count() == count_ && !rows_.reads(k));
     scalar_.push_back(inputs[k].count() == 1);
   }
   if ((steps_.size() > 1 || in_pieces_) && count_ > 0) code_ = code_for(&axes_), column_code_ = code_for(&column_axes_);
   const std::int64_t shortest = code_ ? kShortRowOfCode : kShortRow;
   gathers_ = (in_pieces_ && !code_) || (axes_.sizes.size() > 1 && axes_.inner() < shortest);
   if (gathers_ && code_) code_ = code_for(nullptr);
-  for (std::size_t k = 0; gathers_ && k < inputs.size(); ++k) plans_.emplace_back(result, inputs.subspan(k, 1));
+  for (std::size_t k = 0; gathers_ && k < inputs.size(); ++k) {
+    // What is listed is laid out without its plan.
+    const TensorView seen = {nullptr, inputs[k].dtype, rows_.selected_sizes(k, inputs[k].sizes)};
+    plans_.emplace_back(result, std::span(&seen, 1));
+  }
   allocate_slots();
   choose_tile();
   if (code_) cost_ = cost_ / 2 + 1;
@@ -199,13 +170,14 @@ TileAxes TileProgram::axes_of(const AxisView& view) const {
   for (std::int64_t size = 1; inner > 0 && size < view.inner;) size *= result_[--inner];
   std::size_t along = inner;
   for (std::int64_t size = 1; along > 0 && size < view.n;) size *= result_[--along];
-  return TileAxes(result_, inputs_, false, std::array{along, inner});
+  return TileAxes(result_, inputs_, false, std::array{along, inner}, rows_);
 }
 
 std::int64_t TileProgram::period() const {
-  std::int64_t longest = 1;
+  std::int64_t longest = rows_.any() && !gathers_ ? axes_.inner() : 1;
   for (std::size_t k = 0; k < plans_.size() && count_ > 0; ++k) {
-    if (!whole_[k] && !scalar_[k] && plans_[k].period() < count_) longest = std::max(longest, plans_[k].period());
+    if (!whole_[k] && !scalar_[k] && !rows_.reads(k) && plans_[k].period() < count_)
+      longest = std::max(longest, plans_[k].period());
   }
   return longest;
 }
@@ -223,6 +195,7 @@ std::shared_ptr<const MachineCode> TileProgram::code_for(const TileAxes* axes) c
 void TileProgram::begin_frame(Frame& f, const KernelContext& c, const TileAxes* axes) const {
   std::size_t slot = 0;
   f.code = axes == &column_axes_ ? column_code_.get() : code_.get();
+  f.numbers = rows_.numbers(c);
   for (std::size_t k = 0; k < inputs_.size(); ++k, ++slot) {
     f.input[k] = static_cast<const char*>(c.inputs[k].data);
     f.scalar[slot] = axes ? axes->strides.back()[k] == 0 : bool{scalar_[k]};
@@ -287,13 +260,16 @@ void TileProgram::run_rows(Frame& f, const TileAxes& axes, std::int64_t first_ro
   const std::int64_t pieces = (end - begin - 1) / tile_ + 1,
                      piece = std::min(round_up((end - begin - 1) / pieces + 1, 64), tile_);
   for (std::int64_t row = first_row; row < end_row; ++row) {
+    if (rows_.any()) {
+      for (std::size_t k = 0; k < inputs_.size(); ++k) offset[k] = axes.row_offset(k, row, f.numbers);
+    }
     for (std::int64_t column = begin; column < end; column += piece) {
       for (std::size_t k = 0; k < inputs_.size(); ++k) {
         f.at[k] = f.input[k] + static_cast<std::size_t>(offset[k] + column * axes.strides[last][k]) * size_of(inputs_[k].dtype);
       }
       run_tile(f, row * axes.inner() + column, static_cast<std::size_t>(std::min(piece, end - column)));
     }
-    for (std::size_t axis = last; axis-- > 0;) {
+    for (std::size_t axis = rows_.any() ? 0 : last; axis-- > 0;) {
       for (std::size_t k = 0; k < inputs_.size(); ++k) offset[k] += axes.strides[axis][k];
       if (++at[axis] < axes.sizes[axis]) break;
       for (std::size_t k = 0; k < inputs_.size(); ++k) offset[k] -= at[axis] * axes.strides[axis][k];
@@ -317,14 +293,21 @@ void TileProgram::run_rows_by_code(Frame& f, const TileAxes& axes, std::int64_t 
   }
   const std::int64_t along = last == 0 ? 1 : axes.sizes[last - 1];
   for (std::int64_t row = first_row; row < end_row;) {
-    const std::int64_t rows = std::min(end_row - row, along - row % along);
-    for (std::size_t k = 0; k < inputs; ++k) {
-      std::int64_t offset = begin * axes.strides[last][k];
-      for (std::int64_t axis = static_cast<std::int64_t>(last), rest = row; axis-- > 0;) {
-        const auto a = static_cast<std::size_t>(axis);
-        offset += rest % axes.sizes[a] * axes.strides[a][k];
-        rest /= axes.sizes[a];
+    std::int64_t rows = std::min(end_row - row, along - row % along);
+    if (last > 0 && std::find(axes.listed.begin(), axes.listed.end(), last - 1) != axes.listed.end()) {
+      // The code takes rows whose numbers form an arithmetic sequence: hypotheses of a sentence repeat its number.
+      const std::int32_t* const numbers = f.numbers + row % along;
+      const std::int64_t difference = rows > 1 ? numbers[1] - numbers[0] : 0;
+      std::int64_t run = 1;
+      while (run < rows && numbers[run] - numbers[run - 1] == difference) ++run;
+      rows = run;
+      for (std::size_t k = 0; k < inputs; ++k) {
+        if (axes.listed[k] != last - 1) continue;
+        strides[k] = difference * axes.strides[last - 1][k] * static_cast<std::int64_t>(size_of(inputs_[k].dtype));
       }
+    }
+    for (std::size_t k = 0; k < inputs; ++k) {
+      const std::int64_t offset = begin * axes.strides[last][k] + axes.row_offset(k, row, f.numbers);
       f.at[k] = f.input[k] + static_cast<std::size_t>(offset) * size_of(inputs_[k].dtype);
     }
     const std::int64_t position = row * axes.inner() + begin - f.origin;
@@ -347,6 +330,10 @@ void TileProgram::lay_out_inputs(Frame& f, std::int64_t position, std::int64_t n
       f.at[k] = f.input[k];
     } else if (whole_[k]) {
       f.at[k] = f.input[k] + static_cast<std::size_t>(position) * size_of(inputs_[k].dtype);
+    } else if (rows_.reads(k)) {
+      lay_out_listed(f, k, buffer, position, n);
+      f.at[k] = buffer;
+      buffer += laid_out_bytes();
     } else {
       const std::int64_t phase = position % plans_[k].period();
       if (const void* there = plans_[k].in_place(f.input[k], position, n)) {
@@ -358,6 +345,25 @@ void TileProgram::lay_out_inputs(Frame& f, std::int64_t position, std::int64_t n
       }
       buffer += laid_out_bytes();
     }
+  }
+}
+
+// Copies elements [position, position + n) of an operand that is read by row number, row by row. Within a row, elements are
+// adjacent, or there is one for all.
+void TileProgram::lay_out_listed(const Frame& f, std::size_t k, char* buffer, std::int64_t position, std::int64_t n) const {
+  const std::size_t bytes = size_of(inputs_[k].dtype), last = axes_.sizes.size() - 1;
+  const std::int64_t inner = axes_.inner(), stride = axes_.strides[last][k];
+  for (const std::int64_t end = position + n; position < end;) {
+    const std::int64_t column = position % inner, some = std::min(inner - column, end - position);
+    const std::int64_t offset = axes_.row_offset(k, position / inner, f.numbers) + column * stride;
+    const char* const from = f.input[k] + static_cast<std::size_t>(offset) * bytes;
+    if (stride == 1) {
+      std::memcpy(buffer, from, static_cast<std::size_t>(some) * bytes);
+    } else {
+      for (std::int64_t i = 0; i < some; ++i) std::memcpy(buffer + static_cast<std::size_t>(i) * bytes, from, bytes);
+    }
+    buffer += static_cast<std::size_t>(some) * bytes;
+    position += some;
   }
 }
 
@@ -416,7 +422,7 @@ void TileProgram::run_columns(const KernelContext& c, std::int64_t begin, std::i
 
 std::shared_ptr<const ColumnKernel> TileProgram::by_columns(std::shared_ptr<const TileProgram> program) {
   const Sizes& result = program->result_;
-  if (result.empty()) return nullptr;
+  if (result.empty() || program->rows_.any()) return nullptr;
   auto kernel = std::make_shared<ColumnKernel>();
   kernel->columns = result.back();
   for (const TensorView& v : program->inputs_) {
@@ -431,7 +437,7 @@ std::shared_ptr<const ColumnKernel> TileProgram::by_columns(std::shared_ptr<cons
 
 std::shared_ptr<const RowKernel> TileProgram::by_rows(std::shared_ptr<const TileProgram> program) {
   const Sizes& result = program->result_;
-  if (result.empty() || result[0] == 0) return nullptr;
+  if (result.empty() || result[0] == 0 || program->rows_.any()) return nullptr;
   auto kernel = std::make_shared<RowKernel>();
   kernel->rows = result[0];
   kernel->operations = static_cast<double>(program->count_ * program->cost_);
@@ -447,6 +453,7 @@ std::shared_ptr<const RowKernel> TileProgram::by_rows(std::shared_ptr<const Tile
 
 Kernel tile_kernel(std::shared_ptr<const TileProgram> program) {
   const auto run = [program](const KernelContext& c) {
+    program->row_reads().check(c);
     parallel_ranges(program->count(), program->grain(),
                     [&](std::int64_t begin, std::int64_t end) { program->run(c, begin, end); });
   };

@@ -13,21 +13,11 @@
 #include "ops/tiles/broadcast.h"
 #include "ops/tiles/machine_code.h"
 #include "ops/tiles/runs.h"
+#include "ops/tiles/tile_axes.h"
 #include "ops/tiles/tile_step.h"
 #include "runtime/program/kernel.h"
 
 namespace graphrun {
-
-// How the operands' elements are found from the result's: strides over as few axes as possible, 0 if an operand is repeated.
-struct TileAxes {
-  Sizes sizes;
-  std::vector<std::vector<std::int64_t>> strides;  // by axis, then operand; in elements
-
-  // `keep_last`: the last axis is never merged, for ranges of columns. `cuts`: axes that are not merged with those before them.
-  TileAxes(const Sizes& result, std::span<const TensorView> inputs, bool keep_last, std::span<const std::size_t> cuts = {});
-  std::int64_t rows() const;
-  std::int64_t inner() const { return sizes.back(); }
-};
 
 // Receives a program's results piece by piece: elements [begin, begin + n) of each, in memory that is valid until the next
 // piece.
@@ -45,7 +35,9 @@ class TileProgram {
   enum class Results : std::uint8_t { kWhole, kPieces };
 
   // For inputs whose sizes broadcast to `result`, the sizes of every step. Made when a kernel is bound.
-  TileProgram(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, Results results = Results::kWhole);
+  // `rows`: the inputs that are read by row number; their sizes are their own.
+  TileProgram(const Sizes& result, std::span<const TensorView> inputs, TileSteps steps, Results results = Results::kWhole,
+              RowReads rows = {});
 
   // Computes elements [begin, end) of all results. A result may alias an input that has the result's sizes and element size, if
   // no step after the result's own reads that input.
@@ -60,18 +52,20 @@ class TileProgram {
   std::int64_t grain() const { return grain_; }  // the fewest elements that a thread should get
   std::int64_t tile() const { return tile_; }
   // The longest period, in elements, of the repeated operands: pieces that are aligned with it find them in one place. 1: none.
+  // If operands are read by row number, a row: pieces of whole rows need fewer calls.
   std::int64_t period() const;
   int cost() const { return cost_; }  // per element, in additions
 
   const std::vector<TensorView>& inputs() const { return inputs_; }
+  const RowReads& row_reads() const { return rows_; }
   std::span<const TileStep> steps() const { return steps_; }
   bool draws() const { return !draws_.empty(); }
   // The axes of the program's shape viewed as [outer, n, inner]: no axis crosses from one of the three to the next.
   TileAxes axes_of(const AxisView& view) const;
 
-  // The program shared by columns; null if its results are scalars.
+  // The program shared by columns; null if its results are scalars or operands are read by row number.
   static std::shared_ptr<const ColumnKernel> by_columns(std::shared_ptr<const TileProgram> program);
-  // The same by rows.
+  // The same by rows; null in the same cases.
   static std::shared_ptr<const RowKernel> by_rows(std::shared_ptr<const TileProgram> program);
 
  private:
@@ -92,6 +86,7 @@ class TileProgram {
   void run_elements(Frame& f, std::int64_t begin, std::int64_t end) const;
   void run_gathered(Frame& f, std::int64_t begin, std::int64_t end) const;
   void lay_out_inputs(Frame& f, std::int64_t position, std::int64_t n) const;
+  void lay_out_listed(const Frame& f, std::size_t k, char* buffer, std::int64_t position, std::int64_t n) const;
   std::size_t buffer_bytes() const { return width_ * static_cast<std::size_t>(tile_); }
   std::size_t own_results() const { return in_pieces_ ? results_ : 0; }
   // The layout of a frame's memory: temporaries, its own results, then random draws and laid-out operands, with slack.
@@ -104,6 +99,7 @@ class TileProgram {
 
   Sizes result_;
   std::vector<TensorView> inputs_;
+  RowReads rows_;
   std::vector<TileStep> steps_;
   std::vector<Draw> draws_;
   std::int64_t count_;

@@ -115,9 +115,10 @@ TileSteps tile_steps(const PointwiseProgram& program, const KernelRequest& reque
   return StepMaker(request).steps(program);
 }
 
-Kernel program_kernel(const PointwiseProgram& program, const KernelRequest& request) {
-  return tile_kernel(
-      std::make_shared<const TileProgram>(request.outputs.at(0).sizes, request.inputs, tile_steps(program, request)));
+Kernel program_kernel(const PointwiseProgram& program, const KernelRequest& request, RowReads rows) {
+  return tile_kernel(std::make_shared<const TileProgram>(request.outputs.at(0).sizes, request.inputs,
+                                                         tile_steps(program, request), TileProgram::Results::kWhole,
+                                                         std::move(rows)));
 }
 
 }  // namespace graphrun

@@ -13,7 +13,7 @@ namespace graphrun {
 // operand has one. Random draws are separate inputs, after the request's.
 TileSteps tile_steps(const ir::PointwiseProgram& program, const KernelRequest& request);
 
-// The kernel of such a program, whose results are the request's.
-Kernel program_kernel(const ir::PointwiseProgram& program, const KernelRequest& request);
+// The kernel of such a program, whose operands and results are the request's.
+Kernel program_kernel(const ir::PointwiseProgram& program, const KernelRequest& request, RowReads rows = {});
 
 }  // namespace graphrun

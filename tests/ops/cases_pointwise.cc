@@ -88,6 +88,29 @@ void add_pointwise_cases(std::vector<Case>& cases) {
   const std::string chain = "t0 = add(x0, x1); t1 = tanh(t0); t2 = mul(t1, 0.5); return t2";
   cases.push_back(CaseBuilder("fused", "a chain").in(uniform({3, 7})).in(uniform({7}, -1, 1, 2)).with("code", chain));
   cases.push_back(CaseBuilder("fused", "large").in(uniform({200, 301})).in(uniform({200, 1})).with("code", chain).large());
+  // Operands that are read by row number; the rows are short, long, and the last axis but for one of size 1.
+  const auto by_row = [&](const std::string& name, const Sizes& whole, const Sizes& table, const Tensor& list,
+                          std::int64_t axis) {
+    return CaseBuilder("fused", name)
+        .in(uniform(whole))
+        .in(uniform(table, -1, 1, 2))
+        .in(list)
+        .with("code", chain)
+        .with("rows", std::vector<std::int64_t>{-1, axis});
+  };
+  const Tensor five = integers({5}, {2, 2, 0, 1, 1});
+  cases.push_back(by_row("short rows by number", {4, 5, 7}, {4, 3, 7}, five, 1));
+  cases.push_back(by_row("rows by number", {4, 5, 70}, {4, 3, 70}, five, 1));
+  cases.push_back(by_row("rows by number of the first axis", {5, 33}, {3, 33}, five, 0));
+  cases.push_back(by_row("one row by number", {5, 33}, {1, 33}, integers({5}, {0, 0, 0, 0, 0}), 0));
+  cases.push_back(by_row("one element by number", {5, 33}, {1, 1}, integers({5}, {0, 0, 0, 0, 0}), 0));
+  cases.push_back(by_row("one number", {2, 1, 33}, {2, 4, 33}, integers({1}, {2}), 1));
+  cases.push_back(by_row("rows by number in reverse", {2, 3, 64}, {2, 3, 64}, integers({3}, {2, 1, 0}), 1));
+  cases.push_back(by_row("rows of one element by number", {4, 5, 1}, {4, 3, 1}, five, 1));
+  cases.push_back(by_row("rows by number within axes", {4, 5, 2, 40}, {3, 2, 1}, five, 0));
+  cases.push_back(by_row("rows by number, symbols", {4, 5, 7}, {4, 3, 7}, five, 1)
+                      .shapes({"[time, rows, 7]", "[time, sentences, 7]", "[rows]"}));
+  cases.push_back(by_row("large, rows by number", {20, 200, 301}, {20, 50, 301}, random_integers({200}, 50), 1).large());
   cases.push_back(CaseBuilder("fused", "results of several types")
                       .in(uniform({2, 3}))
                       .in(random_integers({2, 1}, 4))

@@ -110,6 +110,30 @@ void add_fused_reduction(std::vector<Case>& cases) {
     cases.push_back(make("many rows" + of, {3000, 33}, {3000, 1}, code).axes({0}).large());
   }
   cases.push_back(make("over nothing", {0, 3}, {3}, extremes).axes({0}));
+  const Tensor list = integers({5}, {2, 2, 0, 1, 1});
+  for (const auto& [what, code] : {std::pair("sums", sums), std::pair("extremes", extremes)}) {
+    const std::string of = std::string(", rows by number, ") + what;
+    const auto by_row = [&, c = code](const std::string& name, const Sizes& a, const Sizes& b, const Tensor& rows,
+                                      std::int64_t axis) {
+      return make(name + of, a, b, c).in(rows).with("rows", std::vector<std::int64_t>{-1, axis});
+    };
+    cases.push_back(by_row("first axis", {4, 5, 1}, {4, 3, 40}, list, 1).axes({0}));
+    cases.push_back(by_row("first axis of short rows", {4, 5, 1}, {4, 3, 6}, list, 1).axes({0}));
+    cases.push_back(by_row("last axis", {5, 70}, {4, 3, 70}, list, 1).axes({2}));
+    cases.push_back(by_row("last axis of short rows", {5, 6}, {4, 3, 6}, list, 1).axes({2}));
+    cases.push_back(by_row("heads", {5, 2, 32}, {4, 3, 2, 32}, list, 1).axes({3}));
+    cases.push_back(by_row("middle axis", {5, 9, 1}, {3, 9, 20}, list, 0).axes({1}));
+    cases.push_back(by_row("one number", {4, 1, 1}, {4, 3, 40}, integers({1}, {2}), 1).axes({0}));
+    cases.push_back(by_row("one element of all", {4, 5, 40}, {1, 1, 1}, integers({5}, {0, 0, 0, 0, 0}), 1).axes({0}));
+    cases.push_back(by_row("one element", {4, 5, 1}, {4, 3, 1}, list, 1).axes({0}));
+    cases.push_back(by_row("large", {30, 200, 1}, {30, 50, 301}, random_integers({200}, 50), 1).axes({0}).large());
+    cases.push_back(by_row("large, last axis", {200, 301}, {30, 50, 301}, random_integers({200}, 50), 1).axes({2}).large());
+    cases.push_back(by_row("lengths", {4, 5, 1}, {4, 3, 40}, list, 1)
+                        .in(integers({5}, {4, 0, 2, 1, 3}))
+                        .with("lengths", true)
+                        .axes({0})
+                        .shapes({"[time, rows, 1]", "[time, sentences, 40]", "[rows]", "[rows]"}));
+  }
   const auto with_lengths = [&](const std::string& name, const Sizes& a, const Sizes& b, const Tensor& lengths,
                                 const std::string& code) { return make(name, a, b, code).in(lengths).with("lengths", true); };
   for (const auto& [what, code] : {std::pair("sums", sums), std::pair("extremes", extremes)}) {

@@ -166,6 +166,7 @@ tests::KernelCall call_of(const Sample& s, const std::vector<Tensor>& inputs) {
   tests::KernelCall call{"fused", inputs, {}, random_state(), {}};
   call.inputs.resize(s.program.inputs());
   call.attributes.set("code", OpaqueValue(s.program));
+  call.attributes.set("rows", std::vector<std::int64_t>{});
   return call;
 }
 

@@ -49,6 +49,13 @@ struct Call {
   std::int64_t length(std::size_t lengths, const Sizes& rest, std::int64_t n) const;
 };
 
+// The operands of a program: those that are read by row number, as select_rows returns them.
+struct ProgramOperands {
+  ProgramOperands(const Call& c, std::size_t count);
+  std::vector<const Array*> inputs;
+  std::vector<Array> selected;
+};
+
 using Reference = std::function<std::vector<Array>(const Call&)>;
 
 // By op; null if there is none.

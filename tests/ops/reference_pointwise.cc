@@ -46,6 +46,7 @@ std::vector<Array> cast(const Call& c) {
 
 // Instruction by instruction.
 std::vector<Array> fused(const Call& c) {
+  const ProgramOperands operands(c, ir::program_of(c.attributes).inputs());
   using Kind = ir::PointwiseProgram::Operand::Kind;
   const ir::PointwiseProgram& program = ir::program_of(c.attributes);
   std::vector<Array> made, results;
@@ -58,7 +59,7 @@ std::vector<Array> fused(const Call& c) {
     for (const auto& o : i.operands) numbers.emplace_back(Sizes{}, o.number);
     for (std::size_t k = 0; k < i.operands.size(); ++k) {
       const auto& o = i.operands[k];
-      one.inputs.push_back(o.kind == Kind::kInput         ? c.inputs[o.index]
+      one.inputs.push_back(o.kind == Kind::kInput         ? operands.inputs[o.index]
                            : o.kind == Kind::kInstruction ? &made[o.index]
                                                           : &numbers[k]);
     }
@@ -71,6 +72,22 @@ std::vector<Array> fused(const Call& c) {
 std::vector<Array> filled(const Call& c, double value) { return {Array(c.output_sizes[0], value)}; }
 
 }  // namespace
+
+ProgramOperands::ProgramOperands(const Call& c, std::size_t count) {
+  const std::vector<std::int64_t>& rows = c.attributes.integers("rows");
+  selected.reserve(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    inputs.push_back(c.inputs[k]);
+    if (rows.empty() || rows[k] < 0) continue;
+    Call one;
+    one.inputs = {c.inputs[k], c.inputs[count]};
+    one.attributes.set("axis", rows[k]);
+    one.output_sizes = {c.x(k).sizes};
+    one.output_sizes[0][static_cast<std::size_t>(rows[k])] = c.x(count).count();
+    selected.push_back((*reference_of("select_rows"))(one)[0]);
+    inputs.back() = &selected.back();
+  }
+}
 
 void add_pointwise_references(References& r) {
   r["neg"] = unary([](double x) { return -x; });

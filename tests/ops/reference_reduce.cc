@@ -224,7 +224,9 @@ std::vector<Array> fused_reduction(const Call& c) {
   const ir::PointwiseProgram& code = ir::program_of(c.attributes);
   Call pointwise = c;
   const Array* const lengths = c.attributes.boolean("lengths") ? c.inputs.back() : nullptr;
-  if (lengths != nullptr) pointwise.inputs.pop_back();
+  const ProgramOperands operands(c, code.inputs());
+  pointwise.inputs = operands.inputs;
+  pointwise.attributes.set("rows", std::vector<std::int64_t>{});
   Sizes sizes;
   for (const Array* x : pointwise.inputs) {
     if (x->rank() > sizes.size()) sizes.insert(sizes.begin(), x->rank() - sizes.size(), 1);

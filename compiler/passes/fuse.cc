@@ -7,7 +7,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ir/pointwise_program.h"
 #include "compiler/ir/readers.h"
-#include "compiler/passes/fuse_groups.h"
+#include "compiler/rewrite/fuse_groups.h"
 #include "compiler/rewrite/rewrite.h"
 
 namespace graphrun {

@@ -8,7 +8,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ir/pointwise_program.h"
 #include "compiler/ir/readers.h"
-#include "compiler/passes/fuse_groups.h"
+#include "compiler/rewrite/fuse_groups.h"
 #include "compiler/rewrite/fusible_reduction.h"
 #include "compiler/rewrite/rewrite.h"
 
@@ -21,32 +21,6 @@ using ir::Node;
 using ir::PointwiseProgram;
 using ir::ValueId;
 using Index = std::size_t;
-
-// A pointwise node as a program, and the values that the program reads.
-struct Work {
-  PointwiseProgram program;
-  std::vector<ValueId> inputs;
-  std::vector<Origin> origins;  // by instruction
-};
-
-Work work_of(const Graph& graph, const Node& node) {
-  if (ir::plays(node, ir::Role::kProgram)) return {ir::program_of(node.attributes), node.inputs, node.origins};
-  Work work;
-  PointwiseProgram::Instruction made = instruction_of(graph, node);
-  for (ValueId v : node.inputs) {
-    if (is_program_number(graph, v)) {
-      made.operands.push_back(PointwiseProgram::Operand::constant(*ir::number(graph, v), graph.type(v).type));
-      continue;
-    }
-    auto at = std::find(work.inputs.begin(), work.inputs.end(), v);
-    if (at == work.inputs.end()) at = work.inputs.insert(at, v);
-    made.operands.push_back(PointwiseProgram::Operand::input(static_cast<Index>(at - work.inputs.begin())));
-  }
-  work.program.instructions.push_back(std::move(made));
-  work.program.results.push_back(0);
-  work.origins.push_back({graph.value(node.outputs[0]).name, node.at});
-  return work;
-}
 
 // A pointwise node with the reductions that read it.
 struct Edge {
@@ -72,7 +46,7 @@ class EdgeFuser {
     }
     if (edges.empty()) return false;
     drop_numbers(goes);
-    std::map<Index, std::pair<Work, std::vector<FusibleReduction>>> made;  // created while the graph is complete
+    std::map<Index, std::pair<PointwiseWork, std::vector<FusibleReduction>>> made;  // created while the graph is complete
     for (const auto& [n, edge] : edges) {
       std::vector<FusibleReduction> reductions;
       for (Index r : edge.readers) reductions.push_back(*fusible_reduction(graph_, graph_.nodes[r]));
@@ -125,7 +99,7 @@ class EdgeFuser {
 
   // Whether this fits into a program, and an operand determines which type FLOAT is.
   bool fits(const Node& node, const Edge& edge) const {
-    const Work work = work_of(graph_, node);
+    const PointwiseWork work = work_of(graph_, node);
     const bool tells_float =
         std::any_of(work.inputs.begin(), work.inputs.end(), [&](ValueId v) { return graph_.type(v).type == Type::kFloat; });
     return tells_float && edge.readers.size() <= PointwiseProgram::kMostResults &&
@@ -133,7 +107,7 @@ class EdgeFuser {
   }
 
   static void emit(Rebuild& rebuild, const ir::StableVector<ir::Value>& values, const Node& pointwise, const Edge& edge,
-                   const Work& work, const std::vector<FusibleReduction>& reductions) {
+                   const PointwiseWork& work, const std::vector<FusibleReduction>& reductions) {
     PointwiseProgram program = work.program;
     std::vector<ValueId> inputs, wanted;
     std::vector<Origin> origins = work.origins;

@@ -14,6 +14,7 @@
 #include "compiler/passes/merge.h"
 #include "compiler/passes/parallelize_history.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/read_rows.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/sink.h"
 #include "compiler/passes/tabulate.h"
@@ -40,6 +41,7 @@ const std::vector<Pass>& all_passes() {
       {"tabulate", "keeps the products of a table's rows with constant matrices", tabulate},
       {"fuse", "turns each group of pointwise ops into one kernel", fuse},
       {"fuse_reductions", "reduces pointwise work as it is computed", fuse_reductions},
+      {"read_rows", "lets pointwise work find rows by their numbers, instead of copying them first", read_rows},
   };
   return passes;
 }

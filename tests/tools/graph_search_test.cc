@@ -1,6 +1,7 @@
 // The search as a graph has the same results as the host's search, over real networks.
 #include "tools/generate/graph_search.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -53,6 +54,28 @@ TEST_P(GraphSearchTest, DrawsWhatTheHostDraws) {
     SCOPED_TRACE("of " + std::to_string(options.sampling->top_k) + ", prefixes " + std::to_string(options.prefixes));
     GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
     expect_alike(search.run(feeds_, options), by_host(options));
+  }
+}
+
+// The hypotheses of a sentence read one copy of its attention's keys and values. Nothing copies rows of them at a step.
+TEST_P(GraphSearchTest, HypothesesShareTheirSentencesValues) {
+  std::vector<SearchCase> all = settings();
+  all.resize(2);
+  all.push_back(sampling_settings()[0]);
+  for (const SearchCase& options : all) {
+    const GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
+    const Program& steps = search.steps();
+    const bool shares = std::any_of(steps.feeds.begin(), steps.feeds.end(),
+                                    [](const FeedSpec& f) { return f.name == search_names::kSourceOf; });
+    EXPECT_EQ(shares, options.beam > 1 || options.n_best > 1);
+    for (const GenerationGraphs::Carried& c : cut_->constants) {
+      if (c.type.shape.size() < 3 || c.row_axis < 0) continue;  // keys and values are [source_time, rows, …]
+      const auto feed =
+          std::find_if(steps.feeds.begin(), steps.feeds.end(), [&](const FeedSpec& f) { return f.name == c.name; });
+      ASSERT_NE(feed, steps.feeds.end()) << c.name;
+      EXPECT_EQ(feed->shape == c.type.shape, !shares) << c.name;
+    }
+    for (const Instruction& i : steps.regions.at(0).instructions) EXPECT_NE(i.op, "select_rows") << i.name;
   }
 }
 

@@ -26,6 +26,16 @@ std::vector<Carried> begun_of(const GenerationGraphs& cut) {
   return begun;
 }
 
+// The constants that the step reads with a row for each hypothesis, or as they are; hypotheses of a sentence share the others.
+std::vector<Carried> constants_by_row(const GenerationGraphs& cut, const Program& step) {
+  std::vector<Carried> by_row = cut.constants;
+  std::erase_if(by_row, [&](const Carried& c) {
+    const auto feed = std::find_if(step.feeds.begin(), step.feeds.end(), [&](const FeedSpec& f) { return f.name == c.name; });
+    return c.row_axis >= 0 && feed != step.feeds.end() && feed->shape[static_cast<std::size_t>(c.row_axis)] != Dim(cut.rows);
+  });
+  return by_row;
+}
+
 // The number of steps that a device is given before the host checks what is done.
 constexpr std::int64_t kStepsAhead = 4;
 
@@ -33,6 +43,9 @@ constexpr std::int64_t kStepsAhead = 4;
 std::size_t rows_for(std::size_t needed, std::size_t places) {
   return needed <= 8 || needed == places ? needed : std::min(places, (needed + 7) / 8 * 8);
 }
+
+// The samples of each sentence, which are searched as sentences of their own.
+std::int64_t samples_of(const SearchOptions& search) { return search.sampling ? search.n_best : 1; }
 
 GraphSearchOptions of_one_sample(GraphSearchOptions options) {
   if (options.search.sampling) options.search.beam = options.search.n_best = 1;
@@ -74,21 +87,24 @@ GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options
       options_(std::move(options)),
       followers_(followers_of(cut)),
       begun_(begun_of(cut)),
+      by_row_(constants_by_row(cut, made.step.program())),
       fetch_types_(std::move(made.fetch_types)),
       whole_types_(std::move(made.whole_types)),
       prologue_(std::move(made.prologue)),
       step_(std::move(made.step)),
-      pick_constants_(cut, cut.constants, *options_.target.device),
+      pick_constants_(cut, by_row_, *options_.target.device),
       pick_begun_(cut, begun_, *options_.target.device),
       follow_(cut, followers_, *options_.target.device, true),
       done_(*options_.target.device) {}
 
 GraphSearch::GraphSearch(const GenerationGraphs& cut, GraphSearchOptions options, std::shared_ptr<Variables> variables)
-    : GraphSearch(cut, of_one_sample(options), options.search.sampling ? options.search.n_best : 1,
-                  {Executable(compile(cut.prologue, in_float32()), variables, options.target),
-                   Executable(compile(with_search(cut, of_one_sample(options).search, options.fetches), in_float32()),
-                              variables, options.target),
-                   fetch_types_of(cut, options.fetches), whole_types(cut)}) {}
+    : GraphSearch(
+          cut, of_one_sample(options), samples_of(options.search),
+          {Executable(compile(cut.prologue, in_float32()), variables, options.target),
+           Executable(compile(with_search(cut, of_one_sample(options).search, options.fetches, samples_of(options.search)),
+                              in_float32()),
+                      variables, options.target),
+           fetch_types_of(cut, options.fetches), whole_types(cut)}) {}
 
 std::unique_ptr<GraphSearch> GraphSearch::share() const {
   GraphSearchOptions options = options_;
@@ -140,7 +156,8 @@ void GraphSearch::begin(const Feeds& feeds) {
   std::vector<Tensor> made =
       prologue_.run(prologue_feeds(cut_, prologue_.program(), feeds, rows), left_on_device(options_.profiler));
   std::size_t k = 0;
-  for (const Carried& c : cut_.constants) constants_.push_back(now_[c.name] = made.at(k++));
+  for (const Carried& c : cut_.constants) now_[c.name] = made.at(k++);
+  for (const Carried& c : by_row_) constants_.push_back(now_.at(c.name));
   for (const Carried& s : begun_) now_[s.name] = made.at(k++);
   whole_ = Tensor::to_host({made.begin() + static_cast<std::ptrdiff_t>(k), made.end()});
   sentence_of_row_.resize(static_cast<std::size_t>(rows));
@@ -237,12 +254,17 @@ void GraphSearch::lay_out(std::vector<bool> needed) {
   layout->has_row = std::move(needed);
   feed(*layout);
   for (std::int64_t place : layout->places) sentence_of_row.push_back(place / beam() / samples_);
-  if (sentence_of_row != sentence_of_row_) {
-    sentence_of_row_ = std::move(sentence_of_row);
-    const Tensor rows = int32_of({static_cast<std::int64_t>(sentence_of_row_.size())}, sentence_of_row_);
-    for (const Carried& c : cut_.constants) now_.erase(c.name);
+  const bool moves = sentence_of_row != sentence_of_row_;
+  sentence_of_row_ = std::move(sentence_of_row);
+  const Tensor rows = int32_of({static_cast<std::int64_t>(sentence_of_row_.size())}, sentence_of_row_);
+  if (shares_constants() && (moves || layout_ == nullptr)) {
+    now_.erase(kSourceOf);
+    now_[kSourceOf] = step_.feed_on_device(kSourceOf, rows);
+  }
+  if (moves) {
+    for (const Carried& c : by_row_) now_.erase(c.name);
     const std::vector<Tensor> picked = pick_constants_.pick(constants_, rows);
-    for (std::size_t k = 0; k < picked.size(); ++k) now_[cut_.constants[k].name] = picked[k];
+    for (std::size_t k = 0; k < picked.size(); ++k) now_[by_row_[k].name] = picked[k];
   }
   layout_ = std::move(layout);
 }

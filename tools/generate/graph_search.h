@@ -75,6 +75,7 @@ class GraphSearch {
 
   std::int64_t beam() const { return options_.search.beam; }
   std::int64_t sentences() const { return static_cast<std::int64_t>(given_.max_length.size()); }  // sentences that are searched
+  bool shares_constants() const { return by_row_.size() < cut_.constants.size(); }
   bool on_host() const { return options_.target.device->is_cpu(); }
   bool looks_before(std::int64_t step) const;
   std::int64_t last_before_look(std::int64_t step) const;
@@ -100,6 +101,7 @@ class GraphSearch {
   const GraphSearchOptions options_;                        // beam and n_best of each searched sentence
   const std::vector<GenerationGraphs::Carried> followers_;  // values that follow their parents: states and the word
   const std::vector<GenerationGraphs::Carried> begun_;      // states that the prologue computes
+  const std::vector<GenerationGraphs::Carried> by_row_;     // constants that each row has for itself
   const std::vector<ir::TensorType> fetch_types_;           // fetches of a step
   const std::vector<ir::TensorType> whole_types_;
   Executable prologue_, step_;
@@ -107,9 +109,9 @@ class GraphSearch {
 
   Sentences given_;                            // of the searched sentences
   std::int64_t longest_ = 0;                   // the most words of any sentence
-  std::vector<Tensor> constants_;              // with a row for each sentence
+  std::vector<Tensor> constants_;              // those in by_row_, with a row for each sentence
   std::map<std::string, Tensor> now_;          // feeds of the next step
-  std::vector<std::int64_t> sentence_of_row_;  // by row of the constants in `now_`
+  std::vector<std::int64_t> sentence_of_row_;  // by row of the constants in `now_` that are in by_row_
   std::shared_ptr<const Layout> layout_;       // of the next step
   std::int64_t capacity_ = 0;                  // the steps that histories have room for
   KeptSteps done_;

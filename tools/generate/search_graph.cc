@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/ir/builder.h"
+#include "tools/generate/shared_constants.h"
 
 namespace graphrun {
 namespace {
@@ -23,7 +24,7 @@ class SearchMaker {
     GRAPHRUN_CHECK(options.n_best >= 1 && options.n_best <= options.beam, "with_search: bad sizes");
   }
 
-  ir::Graph run() {
+  ir::Graph run(std::int64_t samples) {
     b_.set_name("search");
     take_inputs();
     o_.sampling ? draw() : choose();
@@ -32,7 +33,7 @@ class SearchMaker {
     keep_best();
     go_on();
     give();
-    return std::move(graph_);
+    return o_.beam * samples > 1 ? with_shared_constants(std::move(graph_), cut_) : std::move(graph_);
   }
 
  private:
@@ -354,8 +355,9 @@ class SearchMaker {
 
 }  // namespace
 
-ir::Graph with_search(const GenerationGraphs& cut, const SearchOptions& options, const std::vector<std::string>& fetches) {
-  return SearchMaker(cut, options, fetches).run();
+ir::Graph with_search(const GenerationGraphs& cut, const SearchOptions& options, const std::vector<std::string>& fetches,
+                      std::int64_t samples) {
+  return SearchMaker(cut, options, fetches).run(samples);
 }
 
 }  // namespace graphrun

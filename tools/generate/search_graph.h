@@ -26,6 +26,8 @@ inline constexpr const char* kMost = "search.most";         // INT32 [S]: the mo
 inline constexpr const char* kFirstPlace = "search.first";  // INT32 [S]: s·B
 inline constexpr const char* kRowOf = "search.row_of";      // INT32 [S, B]: the row of a place; any number if it has none
 inline constexpr const char* kPlaceOf = "search.place_of";  // INT32 [R]: s·B + the place of each row
+// INT32 [R]: the sentence of each row among those of the prologue, if a constant is shared by the rows of a sentence.
+inline constexpr const char* kSourceOf = "search.source_of";
 // INT32 [words + 1, S]: the required next word, with a shortlist its place there; kNoWord: any.
 inline constexpr const char* kGiven = "search.given";
 inline constexpr const char* kKeys = "search.keys";  // INT32 [S, 3]: see the operator `categorical`
@@ -39,9 +41,13 @@ inline constexpr const char* kLives = "search.lives";      // INT32 [S]: 1 if a 
 inline constexpr float kNothing = -1e30F;
 
 // The step of the cut, followed by the search. The begin symbol in `options` is not used; with `sampling`, each sample is a
-// sentence of its own, and beam and n_best are 1. Inputs: the step's, and those above that the options need. Outputs, in this
-// order: the feeds of the next step, named with kNextPrefix (step, the step's states with the rows of this step, kLive to
-// kBestPlace), kWords to kLives, and the fetches of the spec that made the cut.
-ir::Graph with_search(const GenerationGraphs& cut, const SearchOptions& options, const std::vector<std::string>& fetches);
+// sentence of its own, and beam and n_best are 1; `samples`: how many each sentence has. Inputs: the step's, and those above
+// that the options need. Outputs, in this order: the feeds of the next step, named with kNextPrefix (step, the step's states
+// with the rows of this step, kLive to kBestPlace), kWords to kLives, and the fetches of the spec that made the cut.
+//
+// If a sentence may have several rows, they share those constants that pointwise work alone reads, such as an attention's keys:
+// the input has the sentences of the prologue in place of rows, and kSourceOf says which a row reads.
+ir::Graph with_search(const GenerationGraphs& cut, const SearchOptions& options, const std::vector<std::string>& fetches,
+                      std::int64_t samples = 1);
 
 }  // namespace graphrun

@@ -1,4 +1,4 @@
-// Part of the pass `fuse`: which nodes are fused with each other.
+// What a pointwise program may contain, and which nodes the pass `fuse` combines in one.
 #pragma once
 
 #include <cstddef>
@@ -20,5 +20,14 @@ ir::PointwiseProgram::Instruction instruction_of(const ir::Graph& graph, const i
 
 // Whether a program may hold this value as a number.
 bool is_program_number(const ir::Graph& graph, ir::ValueId v);
+
+// A pointwise node as a program, and the values that the program reads.
+struct PointwiseWork {
+  ir::PointwiseProgram program;
+  std::vector<ir::ValueId> inputs;
+  std::vector<Origin> origins;  // by instruction
+};
+// `node`: a program, or one that may be an instruction.
+PointwiseWork work_of(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace graphrun

@@ -1,4 +1,4 @@
-#include "compiler/passes/fuse_groups.h"
+#include "compiler/rewrite/fuse_groups.h"
 
 #include <algorithm>
 #include <cmath>
@@ -313,6 +313,25 @@ PointwiseProgram::Instruction instruction_of(const Graph& graph, const Node& nod
 bool is_program_number(const Graph& graph, ValueId v) {
   const std::optional<double> number = ir::number(graph, v);
   return number && !std::isnan(*number);
+}
+
+PointwiseWork work_of(const Graph& graph, const Node& node) {
+  if (ir::plays(node, ir::Role::kProgram)) return {ir::program_of(node.attributes), node.inputs, node.origins};
+  PointwiseWork work;
+  PointwiseProgram::Instruction made = instruction_of(graph, node);
+  for (ValueId v : node.inputs) {
+    if (is_program_number(graph, v)) {
+      made.operands.push_back(PointwiseProgram::Operand::constant(*ir::number(graph, v), graph.type(v).type));
+      continue;
+    }
+    auto at = std::find(work.inputs.begin(), work.inputs.end(), v);
+    if (at == work.inputs.end()) at = work.inputs.insert(at, v);
+    made.operands.push_back(PointwiseProgram::Operand::input(static_cast<std::size_t>(at - work.inputs.begin())));
+  }
+  work.program.instructions.push_back(std::move(made));
+  work.program.results.push_back(0);
+  work.origins.push_back({graph.value(node.outputs[0]).name, node.at});
+  return work;
 }
 
 }  // namespace graphrun

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -256,6 +257,55 @@ TEST(Fused, RandomProgramsGiveTheBitsOfTheirOps) {
     }
     if (HasFatalFailure()) return;
   }
+}
+
+// Operands that are read by row number give the bits of operands whose rows were selected before.
+TEST(Fused, RandomProgramsReadRowsByNumber) {
+  const int before = threads();
+  const std::vector<Sizes> sizes = {{3, 5, 70}, {6, 33}, {2, 7, 3, 5}, {4, 1, 130}, {5, 9, 1}, {3, 200, 65}, {30, 20, 700}};
+  int read = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const Precision precision = seed % 3 ? Precision::kFloat32 : Precision::kFloat64;
+    Sample s = Generator(seed, sizes[seed % sizes.size()], precision).make(1 + static_cast<int>(seed % 20));
+    std::mt19937 random(seed);
+    const std::size_t rank = s.sizes.size(), axis = random() % (rank - 1);
+    const auto table_rows = static_cast<std::int64_t>(1 + random() % 4);
+    Tensor list(DType::kInt32, {s.sizes[axis]});
+    for (std::int32_t& number : list.span<std::int32_t>())
+      number = static_cast<std::int32_t>(random() % static_cast<unsigned>(table_rows));
+    if (seed % 2) std::sort(list.span<std::int32_t>().begin(), list.span<std::int32_t>().end());
+    std::vector<Tensor> inputs = s.inputs;
+    std::vector<std::int64_t> axes(s.program.inputs(), -1);
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+      Sizes own = inputs[k].sizes();
+      if (own.size() + axis < rank || own[own.size() + axis - rank] != s.sizes[axis] || random() % 3 == 0) continue;
+      const std::size_t at = own.size() + axis - rank;
+      own[at] = table_rows;
+      inputs[k] = random_tensor(inputs[k].dtype(), own, random);
+      axes[k] = static_cast<std::int64_t>(at);
+      tests::KernelCall select{"select_rows", {inputs[k], list}, {}, {}, {}};
+      select.attributes.set("axis", axes[k]);
+      s.inputs[k] = run_kernel(select, s.inputs[k].dtype(), s.inputs[k].sizes());
+    }
+    if (std::count(axes.begin(), axes.end(), -1) == static_cast<std::ptrdiff_t>(axes.size())) continue;
+    ++read;
+    SCOPED_TRACE(std::to_string(seed) + ": " + print(s.program) + " of " + str(s.sizes));
+    const std::vector<Tensor> expected = outputs_of(s);
+    set_threads(1);
+    run_kernel_into(call_of(s, s.inputs), expected);
+    tests::KernelCall call = call_of(s, inputs);
+    call.attributes.set("rows", axes);
+    call.inputs.push_back(list);
+    for (int t = 1; t <= std::min(2, core_count()); ++t) {
+      set_threads(t);
+      const std::vector<Tensor> found = outputs_of(s);
+      run_kernel_into(call, found);
+      expect_same(expected, found, "on " + std::to_string(t) + " threads");
+    }
+    set_threads(before);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(read, 100);
 }
 
 TEST(Fused, TheLargestProgramRuns) {

@@ -44,7 +44,7 @@ class RowReading {
     Rebuild rebuild(graph_);
     std::vector<Node>& old = rebuild.old_nodes();
     for (Index n = 0; n < old.size(); ++n) {
-      if (taken_.count(old[n].outputs[0]) != 0) continue;
+      if (ir::plays(old[n], Role::kSelectRows) && taken_.count(old[n].outputs[0]) != 0) continue;
       const auto list = lists_.find(n);
       if (list == lists_.end()) {
         rebuild.keep(std::move(old[n]));

@@ -200,6 +200,18 @@ void expect_same(const std::vector<Tensor>& expected, const std::vector<Tensor>&
   }
 }
 
+// Runs the call on one thread and on two.
+void expect_same_on_threads(const Sample& s, const tests::KernelCall& call, const std::vector<Tensor>& expected) {
+  const int before = threads();
+  for (int t = 1; t <= std::min(2, core_count()); ++t) {
+    set_threads(t);
+    const std::vector<Tensor> found = outputs_of(s);
+    run_kernel_into(call, found);
+    expect_same(expected, found, "on " + std::to_string(t) + " threads");
+  }
+  set_threads(before);
+}
+
 void run_columns(const tests::KernelCall& call, const std::vector<Tensor>& outputs, std::int64_t width) {
   KernelRequest request;
   request.attributes = &call.attributes;
@@ -241,12 +253,7 @@ TEST(Fused, RandomProgramsGiveTheBitsOfTheirOps) {
     set_threads(1);
     const std::vector<Tensor> expected = one_by_one(s);
     const tests::KernelCall call = call_of(s, s.inputs);
-    for (int t = 1; t <= std::min(2, core_count()); ++t) {
-      set_threads(t);
-      const std::vector<Tensor> found = outputs_of(s);
-      run_kernel_into(call, found);
-      expect_same(expected, found, "on " + std::to_string(t) + " threads");
-    }
+    expect_same_on_threads(s, call, expected);
     set_threads(before);
     expect_same_in_place(s, expected);
     for (std::int64_t width : {16, 48, 10000}) {
@@ -296,12 +303,7 @@ TEST(Fused, RandomProgramsReadRowsByNumber) {
     tests::KernelCall call = call_of(s, inputs);
     call.attributes.set("rows", axes);
     call.inputs.push_back(list);
-    for (int t = 1; t <= std::min(2, core_count()); ++t) {
-      set_threads(t);
-      const std::vector<Tensor> found = outputs_of(s);
-      run_kernel_into(call, found);
-      expect_same(expected, found, "on " + std::to_string(t) + " threads");
-    }
+    expect_same_on_threads(s, call, expected);
     set_threads(before);
     if (HasFatalFailure()) return;
   }

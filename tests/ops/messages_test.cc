@@ -95,6 +95,21 @@ TEST(OpMessages, IndicesThatComeWithTheData) {
             "E0610 index-out-of-range: pick: index -1 at [1] is not in 0 … 1");
   EXPECT_EQ(failure(CaseBuilder("put", "").in(uniform({2, 2})).in(uniform({2})).in(integers({}, {2}))),
             "E0610 index-out-of-range: put: row 2 is not in 0 … 1");
+  EXPECT_EQ(failure(CaseBuilder("select_rows", "").in(uniform({2, 3})).in(integers({2}, {0, 3})).axis(1)),
+            "E0610 index-out-of-range: select_rows: row 3 at [1] is not in 0 … 2");
+  // The smaller of two operands limits the row numbers of a program.
+  const auto by_row = [](const std::string& op, const std::string& code) {
+    return CaseBuilder(op, "")
+        .in(uniform({4, 5}))
+        .in(uniform({3, 5}))
+        .in(integers({2}, {2, 3}))
+        .with("code", code)
+        .with("rows", std::vector<std::int64_t>{0, 0});
+  };
+  EXPECT_EQ(failure(by_row("fused", "t0 = add(x0, x1); t1 = exp(t0); return t1")),
+            "E0610 index-out-of-range: row 3 at [1] is not in 0 … 2");
+  EXPECT_EQ(failure(by_row("fused_reduction", "t0 = add(x0, x1); return sum(t0)").axes({1})),
+            "E0610 index-out-of-range: row 3 at [1] is not in 0 … 2");
   EXPECT_THAT(failure(CaseBuilder("cross_entropy", "").in(uniform({1, 3})).in(integers({1}, {3}))),
               HasSubstr("target 3 at [0]"));
   EXPECT_THAT(failure(CaseBuilder("one_hot", "").in(integers({1}, {3})).with("depth", Dim(3))), HasSubstr("one_hot: index 3"));

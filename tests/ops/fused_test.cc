@@ -382,6 +382,11 @@ TEST(PointwiseProgram, ReadsReductions) {
   EXPECT_EQ(print(program), text);
 }
 
+struct OtherValue {
+  bool operator==(const OtherValue&) const = default;
+};
+std::string print(const OtherValue&) { return "other"; }
+
 TEST(PointwiseProgram, IsAnAttributeThatKnowsItsType) {
   const auto number = [](double x) { return ir::parse_program("t0 = mul(x0, " + ir::print(x) + "); return t0"); };
   Attributes attributes;
@@ -390,7 +395,9 @@ TEST(PointwiseProgram, IsAnAttributeThatKnowsItsType) {
   EXPECT_EQ(attributes.opaque("code").text(), "t0 = mul(x0, 0.0); return t0");
   EXPECT_EQ(OpaqueValue(number(0.5)), OpaqueValue(number(0.5)));
   EXPECT_FALSE(OpaqueValue(number(0.0)) == OpaqueValue(number(-0.0)));
-  EXPECT_THROW(attributes.opaque("code").as<std::string>(), InternalError);
+  EXPECT_THROW(attributes.opaque("code").as<OtherValue>(), InternalError);
+  EXPECT_EQ(OpaqueValue(OtherValue{}).text(), "other");
+  EXPECT_FALSE(OpaqueValue(OtherValue{}) == OpaqueValue(number(0.0)));
   EXPECT_THROW(attributes.string("code"), InternalError);
 }
 

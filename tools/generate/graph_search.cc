@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tools/generate/history_memory.h"
 #include "tools/generate/row_layout.h"
 #include "tools/generate/search_graph.h"
 #include "tools/generate/settings.h"
@@ -145,6 +146,11 @@ void GraphSearch::take(const Sentences& given) {
 }
 
 void GraphSearch::forget() {
+  for (const Carried& s : cut_.states) {
+    if (auto left = now_.find(s.name); on_host() && is_history(s, cut_.capacity) && left != now_.end()) {
+      spare_[s.name] = std::move(left->second);
+    }
+  }
   constants_.clear(), now_.clear();
   layout_ = nullptr;
   words_ = parents_ = continues_ = Tensor();
@@ -331,7 +337,10 @@ void GraphSearch::begin_rows() {
   for (std::size_t k = 0; k < begun.size(); ++k) now_[begun_[k].name] = begun[k];
   for (const Carried& s : cut_.states) {
     if (!s.zeros) continue;
-    now_[s.name] = step_.zeros_on_device(s.name, dtype_of_state(s), sizes_of_state(cut_, s, rows, capacity_));
+    Sizes sizes = sizes_of_state(cut_, s, rows, capacity_);
+    now_[s.name] = on_host() && is_history(s, cut_.capacity)
+                       ? begin_history(std::exchange(spare_[s.name], {}), dtype_of_state(s), std::move(sizes))
+                       : step_.zeros_on_device(s.name, dtype_of_state(s), sizes);
   }
   now_[kWordInput] = int32_of({rows}, std::vector<std::int32_t>(static_cast<std::size_t>(rows), options_.search.begin));
 }
@@ -339,9 +348,9 @@ void GraphSearch::begin_rows() {
 void GraphSearch::make_room_in_histories() {
   const std::int64_t steps = done_.count();
   if (steps < capacity_) return;
-  capacity_ = std::min(capacity_ + options_.room, longest_ + 1);
+  capacity_ = std::min(capacity_ + std::max(options_.room, capacity_ / 8), longest_ + 1);
   for (const Carried& s : cut_.states) {
-    if (is_history(s, cut_.capacity)) now_[s.name] = with_room_for(now_.at(s.name), steps, capacity_);
+    if (is_history(s, cut_.capacity)) now_[s.name] = grow_history(std::move(now_.at(s.name)), steps, capacity_);
   }
 }
 

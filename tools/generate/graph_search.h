@@ -24,10 +24,10 @@ struct GraphSearchOptions {
   SearchOptions search;
   Target target = {};
   Profiler* profiler = nullptr;  // see RunOptions
-  // On the CPU, histories that begin as zeros have room for this many steps at first, and grow by as many whenever it is used
-  // up, because attention is computed over all of the room. Each size is a shape to which the step is bound. A device records
-  // its work for each shape, so there they have room for the longest sentence from the start.
-  std::int64_t room = 16;
+  // On the CPU, histories that begin as zeros have room for this many steps at first. When it is used up, they grow by as many,
+  // or by an eighth if that is more, because attention is computed over all of the room; each size is a shape to which the step
+  // is bound. A device records its work for each shape, so there they have room for the longest sentence from the start.
+  std::int64_t room = 4;
 };
 
 class GraphSearch {
@@ -114,6 +114,7 @@ class GraphSearch {
   std::vector<std::int64_t> sentence_of_row_;  // by row of the constants in `now_` that are in by_row_
   std::shared_ptr<const Layout> layout_;       // of the next step
   std::int64_t capacity_ = 0;                  // the steps that histories have room for
+  std::map<std::string, Tensor> spare_;        // on the CPU, histories of the last search, for their memory
   KeptSteps done_;
   std::vector<std::shared_ptr<const Layout>> layouts_;  // of the steps done
   std::vector<Tensor> whole_;

@@ -42,15 +42,6 @@ bool is_history(const GenerationGraphs::Carried& state, const std::vector<Symbol
   return !state.type.shape.empty() && is_capacity(state.type.shape[0], capacity);
 }
 
-Tensor with_room_for(const Tensor& history, std::int64_t steps, std::int64_t capacity) {
-  Sizes sizes = history.sizes();
-  const std::size_t step_bytes = history.bytes() / static_cast<std::size_t>(std::max<std::int64_t>(1, sizes[0]));
-  sizes[0] = capacity;
-  Tensor larger(history.dtype(), std::move(sizes));
-  std::memcpy(larger.raw(), history.raw(), static_cast<std::size_t>(steps) * step_bytes);
-  return larger;
-}
-
 Fetched fetched_row(const Tensor& all, const ir::TensorType& type, Symbol rows, std::int64_t row) {
   std::size_t axis = 0;
   while (axis < type.shape.size() && type.shape[axis] != Dim(rows)) ++axis;

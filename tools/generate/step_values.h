@@ -29,8 +29,6 @@ Sizes sizes_of_state(const GenerationGraphs& cut, const GenerationGraphs::Carrie
 bool is_capacity(const Dim& size, const std::vector<Symbol>& capacity);
 // Whether a state is a history: its first axis is a capacity.
 bool is_history(const GenerationGraphs::Carried& state, const std::vector<Symbol>& capacity);
-// A history with room for more steps, of which the first `steps` are copied and the others zeros.
-Tensor with_room_for(const Tensor& history, std::int64_t steps, std::int64_t capacity);
 
 // A fetched value of a step, without the axis of rows, and its sizes.
 struct Fetched {

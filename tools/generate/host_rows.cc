@@ -95,8 +95,9 @@ RowMoves::RowMoves(const std::vector<std::int64_t>& sources) {
     if (!moves(row) || done[at(row)]) continue;
     moves_.push_back({kAside, row});
     std::int64_t next = row;
-    for (; sources[at(next)] != row; next = sources[at(next)])
+    for (; sources[at(next)] != row; next = sources[at(next)]) {
       moves_.push_back({next, sources[at(next)]}), done[at(next)] = true;
+    }
     moves_.push_back({next, kAside}), done[at(next)] = true;
   }
 }

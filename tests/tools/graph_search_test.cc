@@ -105,6 +105,25 @@ TEST_P(GraphSearchTest, DrawsOfASentenceDoNotDependOnItsBatch) {
   }
 }
 
+// A search begins in the memory of the last one, which had more or fewer rows and steps, or failed.
+TEST_P(GraphSearchTest, DoesNotDependOnTheSearchBefore) {
+  const SearchCase options = settings()[1];
+  GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
+  const auto expected = by_host(options);
+  SearchCase alone = options;
+  for (const std::int64_t s : {4, 0, 36}) {
+    const auto k = static_cast<std::size_t>(s);
+    alone.max_length = {options.max_length[k]};
+    expect_alike(search.run(feeds_of(s), alone), {expected[k]});
+    expect_alike(search.run(feeds_, options), expected);
+    Feeds wrong = feeds_;
+    wrong["source"] = feeds_.at("source").clone();
+    wrong["source"].data<std::int32_t>()[0] = 1 << 20;
+    EXPECT_ANY_THROW(search.run(wrong, options));
+    if (s == 0) search.free_histories();
+  }
+}
+
 // Fetched values are found at the rows that a hypothesis names, although the batch has shrunk since.
 TEST_P(GraphSearchTest, KeepsWhatIsFetched) {
   GenerationSpec spec = GetParam().spec;

@@ -146,10 +146,8 @@ void GraphSearch::take(const Sentences& given) {
 }
 
 void GraphSearch::forget() {
-  for (const Carried& s : cut_.states) {
-    if (auto left = now_.find(s.name); on_host() && is_history(s, cut_.capacity) && left != now_.end()) {
-      spare_[s.name] = std::move(left->second);
-    }
+  for (auto& [name, history] : spare_) {
+    if (const auto left = now_.find(name); left != now_.end()) history = std::move(left->second);
   }
   constants_.clear(), now_.clear();
   layout_ = nullptr;
@@ -337,10 +335,10 @@ void GraphSearch::begin_rows() {
   for (std::size_t k = 0; k < begun.size(); ++k) now_[begun_[k].name] = begun[k];
   for (const Carried& s : cut_.states) {
     if (!s.zeros) continue;
-    Sizes sizes = sizes_of_state(cut_, s, rows, capacity_);
-    now_[s.name] = on_host() && is_history(s, cut_.capacity)
-                       ? begin_history(std::exchange(spare_[s.name], {}), dtype_of_state(s), std::move(sizes))
-                       : step_.zeros_on_device(s.name, dtype_of_state(s), sizes);
+    const DType dtype = dtype_of_state(s);
+    const Sizes sizes = sizes_of_state(cut_, s, rows, capacity_);
+    now_[s.name] = on_host() && is_history(s, cut_.capacity) ? begin_history(std::exchange(spare_[s.name], {}), dtype, sizes)
+                                                             : step_.zeros_on_device(s.name, dtype, sizes);
   }
   now_[kWordInput] = int32_of({rows}, std::vector<std::int32_t>(static_cast<std::size_t>(rows), options_.search.begin));
 }

@@ -52,6 +52,9 @@ class GraphSearch {
   // compared as float32 sums, so hypotheses that differ by less than a millionth may come in either order.
   std::vector<std::vector<Hypothesis>> run(const Feeds& feeds, const Sentences& given);
 
+  // Frees the memory of histories, which is otherwise kept for the next run.
+  void free_histories() { spare_.clear(); }
+
   // The value of fetch k in row `row` of step t of the last run.
   Fetched fetched(std::size_t k, std::int64_t t, std::int64_t row) const;
   // The k-th of the fetches that no word changes, for one sentence.
@@ -114,7 +117,8 @@ class GraphSearch {
   std::vector<std::int64_t> sentence_of_row_;  // by row of the constants in `now_` that are in by_row_
   std::shared_ptr<const Layout> layout_;       // of the next step
   std::int64_t capacity_ = 0;                  // the steps that histories have room for
-  std::map<std::string, Tensor> spare_;        // on the CPU, histories of the last search, for their memory
+  // On the CPU, by state: the histories that began as zeros in the last search. The next one begins in their memory.
+  std::map<std::string, Tensor> spare_;
   KeptSteps done_;
   std::vector<std::shared_ptr<const Layout>> layouts_;  // of the steps done
   std::vector<Tensor> whole_;

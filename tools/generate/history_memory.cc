@@ -4,16 +4,21 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/base/status.h"
 #include "tools/generate/host_rows.h"
 
 namespace graphrun {
 namespace {
 
-// Zeros, in memory that has room for half as many steps again. What is not touched takes none of the machine's memory.
+// Zeros, in memory with room for half as many steps again. Large memory takes none of the machine's until it is touched.
 Tensor fresh(DType dtype, const Sizes& sizes) {
   Sizes more = sizes;
   more[0] += more[0] / 2;
-  return Tensor::with_memory_of(Tensor(dtype, std::move(more)), dtype, sizes);
+  try {
+    return Tensor::with_memory_of(Tensor(dtype, std::move(more)), dtype, sizes);
+  } catch (const UserError&) {  // more than the machine has
+    return {dtype, sizes};
+  }
 }
 
 std::int64_t bytes_of_step(const Tensor& history) {
@@ -27,8 +32,11 @@ void clear_steps(Tensor& history, std::int64_t begin) {
 
 }  // namespace
 
-Tensor begin_history(const Tensor& spare, DType dtype, Sizes sizes) {
-  if (!spare.has_room_for(dtype, sizes)) return fresh(dtype, sizes);
+Tensor begin_history(Tensor spare, DType dtype, Sizes sizes) {
+  if (!spare.has_room_for(dtype, sizes)) {
+    spare = Tensor();  // freed before its successor is allocated
+    return fresh(dtype, sizes);
+  }
   Tensor history = Tensor::with_memory_of(spare, dtype, std::move(sizes));
   clear_steps(history, 0);
   return history;

@@ -1,8 +1,9 @@
 // Histories in the host's memory: states [capacity, …] whose first `steps` positions have been written and whose other
 // positions are zeros.
 //
-// Attention is computed over all of the capacity, so that grows by a few steps at a time. Memory grows by halves instead, and
-// is kept from search to search: fresh memory costs a page fault for each page, which takes longer than writing it.
+// Their memory grows by half of its size, while their capacity grows by a few steps (GraphSearchOptions::room), and a search
+// can begin in the memory of the last: fresh memory costs page faults (ResultMemory). A function works in the memory of the
+// history it is given if no other tensor shares that and it has room.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@
 
 namespace graphrun {
 
-// A history without steps; in the memory of `spare`, which may be empty, if that has room and no other tensor shares it.
-Tensor begin_history(const Tensor& spare, DType dtype, Sizes sizes);
+// A history without steps, in the memory of `spare`, which may be empty.
+Tensor begin_history(Tensor spare, DType dtype, Sizes sizes);
 
 // The history with a capacity that is at least as large as before.
 Tensor grow_history(Tensor history, std::int64_t steps, std::int64_t capacity);

@@ -39,34 +39,36 @@ void copy_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::vect
 }
 
 // A block of the result overlaps blocks of the tensor that come later if there are more rows than before, earlier if there are
-// fewer, and itself. So blocks are selected from the last or from the first on, each through a buffer. Threads divide the bytes
-// of every row, since no byte of a row moves to another place in a row.
+// fewer, and itself. So blocks are selected from the last or from the first on, each through a buffer. That can be done for
+// some columns of bytes after others, and by threads, since no byte of a row moves to another place in a row.
 Tensor select_rows_in_place(Tensor tensor, std::size_t axis, const std::vector<std::int64_t>& rows, std::int64_t leading) {
-  constexpr std::int64_t kPiece = 64;  // a cache line
+  constexpr std::int64_t kPiece = 64, kBuffer = 131072;  // bytes: a cache line; what stays in a core's caches
   const RowBlocks all(tensor, axis, leading);
   const std::int64_t count = static_cast<std::int64_t>(rows.size()), stride = tensor.sizes()[axis], unit = all.unit;
   Sizes sizes = tensor.sizes();
   sizes[axis] = count;
+  GRAPHRUN_CHECK(count > 0 && tensor.has_room_for(tensor.dtype(), sizes), "select_rows_in_place: no room");
   auto* const first = static_cast<char*>(tensor.raw());
-  const std::int64_t pieces = (unit + kPiece - 1) / kPiece, piece_bytes = all.blocks * count * kPiece;
-  parallel_ranges(pieces, least_pieces(piece_bytes), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t at = begin * kPiece, width = std::min(unit, end * kPiece) - at;
-    const auto bytes = static_cast<std::size_t>(width);
-    std::vector<char> block(static_cast<std::size_t>(count * width));
-    for (std::int64_t k = 0; k < all.blocks; ++k) {
-      const std::int64_t b = count > stride ? all.blocks - 1 - k : k;
-      const char* const source = first + b * stride * unit + at;
-      char* const target = first + b * count * unit + at;
-      for (std::int64_t r = 0; r < count; ++r) {
-        std::memcpy(block.data() + r * width, source + rows[static_cast<std::size_t>(r)] * unit, bytes);
+  const std::int64_t pieces = (unit + kPiece - 1) / kPiece, most = std::max<std::int64_t>(1, kBuffer / kPiece / count);
+  parallel_ranges(pieces, least_pieces(all.blocks * count * kPiece), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<char> block(static_cast<std::size_t>(count * kPiece * std::min(most, end - begin)));
+    for (std::int64_t piece = begin; piece < end; piece += most) {
+      const std::int64_t at = piece * kPiece, width = std::min(unit, std::min(piece + most, end) * kPiece) - at;
+      const auto bytes = static_cast<std::size_t>(width);
+      for (std::int64_t k = 0; k < all.blocks; ++k) {
+        const std::int64_t b = count > stride ? all.blocks - 1 - k : k;
+        const char* const source = first + b * stride * unit + at;
+        char* const target = first + b * count * unit + at;
+        for (std::int64_t r = 0; r < count; ++r) {
+          std::memcpy(block.data() + r * width, source + rows[static_cast<std::size_t>(r)] * unit, bytes);
+        }
+        for (std::int64_t r = 0; r < count; ++r) std::memcpy(target + r * unit, block.data() + r * width, bytes);
       }
-      for (std::int64_t r = 0; r < count; ++r) std::memcpy(target + r * unit, block.data() + r * width, bytes);
     }
   });
   return Tensor::with_memory_of(tensor, tensor.dtype(), std::move(sizes));
 }
 
-// In a cycle of rows, one is saved aside first.
 RowMoves::RowMoves(const std::vector<std::int64_t>& sources) {
   const auto at = [](std::int64_t row) { return static_cast<std::size_t>(row); };
   std::vector<std::int64_t> readers(sources.size()), free;
@@ -90,7 +92,7 @@ RowMoves::RowMoves(const std::vector<std::int64_t>& sources) {
     free.pop_back();
     move(row);
   }
-  // The others form cycles: each is read once.
+  // The others form cycles, in which each is read once: one row of a cycle is saved aside first.
   for (std::int64_t row = 0; row < count; ++row) {
     if (!moves(row) || done[at(row)]) continue;
     moves_.push_back({kAside, row});

@@ -1,6 +1,6 @@
 // Selects rows of tensors in the host's memory, along any axis.
 //
-// `leading`: if the rows are not along axis 0, only its first `leading` positions are selected. A history has no others yet.
+// If the rows are along a later axis, only the first `leading` positions of axis 0 are copied: the steps that a history has.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace graphrun {
 // Copies row rows[r] of `from` to row r of `to`.
 void copy_rows(const Tensor& from, Tensor& to, std::size_t axis, const std::vector<std::int64_t>& rows, std::int64_t leading);
 
-// Row r of the result is row rows[r] of the tensor, in whose memory it is. The number of rows may change: the tensor must have
-// room for the result (Tensor::has_room_for). Positions of axis 0 from `leading` on are arbitrary.
+// Row r of the result is row rows[r] of the tensor, in whose memory it is. The number of rows may change; the tensor has room
+// for the result (Tensor::has_room_for). Positions of axis 0 from `leading` on are arbitrary.
 Tensor select_rows_in_place(Tensor tensor, std::size_t axis, const std::vector<std::int64_t>& rows, std::int64_t leading);
 
 // The moves after which row r is what row sources[r] was, for as many rows as there were. Only rows that change are copied.

@@ -1,7 +1,6 @@
 #include "tools/generate/step_values.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 namespace graphrun {

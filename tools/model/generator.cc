@@ -198,8 +198,9 @@ Generator::Generator(const ir::Graph& graph, const Network& network, const Infer
   const GenerationGraphs& cut = *made;
   const Vocabulary& vocabulary = network.vocabularies.at(mode_.field);
   whole_ = cut.whole;
-  for (const std::string& name : fetches_of(spec(), options_.fetches))
+  for (const std::string& name : fetches_of(spec(), options_.fetches)) {
     if (std::find(whole_.begin(), whole_.end(), name) == whole_.end()) of_steps_.push_back(name);
+  }
   GraphSearchOptions running;
   running.fetches = of_steps_;
   SearchOptions& search = running.search;
@@ -266,22 +267,27 @@ Feeds Generator::feeds_of(const Batch& batch, const RowsGiven& given) const {
 
 std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const RowsGiven& given) {
   rows_.clear();
-  for (const auto& [name, axes] : own_positions_)
+  for (const auto& [name, axes] : own_positions_) {
     for (const auto& [axis, feed] : axes) rows_[feed] = batch.feeds.at(feed);
+  }
   Sentences sentences{most_words(batch), given.prefix, {}};
   if (spec().sample) {
     sentences.keys = given.keys;
-    for (std::int64_t row = 0; given.keys.empty() && row < batch.rows; ++row)
+    for (std::int64_t row = 0; given.keys.empty() && row < batch.rows; ++row) {
       sentences.keys.push_back(fold_coordinate(spec().sample->seed, static_cast<std::uint64_t>(row)));
+    }
   }
   return search_->run(feeds_of(batch, given), sentences);
 }
 
+void Generator::free_histories() { search_->free_histories(); }
+
 // The value with axes over the input's positions cut to the row's own length.
 Fetched Generator::own_part(const std::string& name, Fetched all, std::int64_t row) const {
   if (const auto own = own_positions_.find(name); own != own_positions_.end()) {
-    for (const auto& [axis, feed] : own->second)
+    for (const auto& [axis, feed] : own->second) {
       all = first_of_axis(all, axis, static_cast<std::int64_t>(rows_.at(feed).at(row)));
+    }
   }
   return all;
 }
@@ -307,8 +313,9 @@ std::map<std::string, std::vector<Fetched>> Generator::fetched(const Hypothesis&
   for (const std::string& name : options_.fetches) {
     const auto k = static_cast<std::size_t>(std::find(of_steps_.begin(), of_steps_.end(), name) - of_steps_.begin());
     if (k == of_steps_.size()) continue;
-    for (std::size_t t = 0; t < hypothesis.rows.size(); ++t)
+    for (std::size_t t = 0; t < hypothesis.rows.size(); ++t) {
       all[name].push_back(own_part(name, search_->fetched(k, static_cast<std::int64_t>(t), hypothesis.rows[t]), row));
+    }
   }
   return all;
 }

@@ -54,6 +54,8 @@ class Generator {
   bool takes_prompts() const { return feeds_.empty(); }
   // The best hypotheses of each row, or its samples. They do not depend on the other rows.
   std::vector<std::vector<Hypothesis>> run(const Batch& batch, const RowsGiven& given = {});
+  // Frees memory that is otherwise kept for the next run: see GraphSearch::free_histories.
+  void free_histories();
   // If the mode aligns: the weights of the first `units` input positions, for a hypothesis of the last run that belongs to row
   // `row` of the batch.
   std::optional<Alignment> alignment(const Hypothesis& hypothesis, std::size_t units, std::int64_t row) const;

@@ -89,6 +89,7 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
     }
   });
   generators_[mode].resize(1);  // frees the memory of the other generators for training
+  generators_[mode].front()->free_histories();
   return together == nullptr ? !stopped : collect(*together, stopped, written, lines);
 }
 

@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::size_t kTurnBytes = 64;  // a cache line for each column step, so that no two threads share one
 
+// Enough for a block of any of the products: those of a sum differ in their inner sizes.
+std::size_t scratch_of_blocks(const ProductGroup& group, DType dtype) {
+  std::size_t most = 0;
+  for (const MatrixProduct& p : group.products) most = std::max(most, scratch_of_block(p, dtype));
+  return most;
+}
+
 // The blocks of a group's results.
 struct GroupBlocks {
   GroupBlocks(const ProductGroup& of, DType dtype)
@@ -22,7 +29,7 @@ struct GroupBlocks {
         sums(of.kind == ProductGroup::Kind::kSum),
         grid(of.products[0], sums ? 1 : static_cast<std::int64_t>(of.products.size())),
         count(sums ? grid.blocks() : grid.blocks() * static_cast<std::int64_t>(of.products.size())),
-        runner(count, scratch_of_block(of.products[0], dtype)) {}
+        runner(count, scratch_of_blocks(of, dtype)) {}
 
   template <class T>
   void run(const KernelContext& c) const {

@@ -93,6 +93,26 @@ TEST(Merged, SumAddsProductsOfOtherInnerSizes) {
   }
 }
 
+// Scratch space suffices for the longest of the inner sizes, wherever it stands, for every thread.
+TEST(Merged, SumHasScratchSpaceForEveryProduct) {
+  const int before = threads();
+  const std::vector<std::vector<std::int64_t>> all = {{8, 700}, {700, 8}, {128, 256, 512}};
+  for (const std::vector<std::int64_t>& inner : all) {
+    KernelCall call{"matmul_sum", {}, transposed(false), {}, {}};
+    Tensor expected(DType::kFloat32, {300, 128});
+    for (const std::int64_t k : inner) {
+      const Tensor a = sample(DType::kFloat32, {300, k}, 1), b = sample(DType::kFloat32, {k, 128}, 2);
+      call.inputs.push_back(a), call.inputs.push_back(b);
+      expected = plus(expected, run_kernel({"matmul", {a, b}, transposed(false), {}, {}}, DType::kFloat32, {300, 128}));
+    }
+    for (int t = 1; t <= core_count(); ++t) {
+      set_threads(t);
+      expect_near(run_kernel(call, DType::kFloat32, {300, 128}), expected, 1000);
+    }
+  }
+  set_threads(before);
+}
+
 TEST(Merged, BitsDoNotDependOnThreads) {
   const int before = threads();
   const Tensor a = sample(DType::kFloat32, {300, 200}, 1), b = sample(DType::kFloat32, {200, 170}, 2),

@@ -1,6 +1,8 @@
 // Runs one op's CPU kernel on tensors, without a graph: shared by the tests of single kernels.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -45,8 +47,15 @@ inline void run_kernel_into(KernelCall call, const std::vector<Tensor>& outputs)
   const KernelFactory* factory = cpu_device().kernels().find(call.op);
   GRAPHRUN_CHECK(factory, "no kernel for " + call.op);
   const Kernel kernel = (*factory)(request);
-  const Tensor workspace(DType::kBool, {static_cast<std::int64_t>(kernel.workspace) + 1});
+  // Workspaces lie next to other values in a program's memory, where no sanitizer sees what is written beyond them.
+  constexpr std::size_t kGuard = 1 << 16;
+  constexpr char kPattern = 0x5a;
+  const Tensor workspace(DType::kBool, {static_cast<std::int64_t>(kernel.workspace + kGuard)});
+  char* const guard = static_cast<char*>(workspace.raw()) + kernel.workspace;
+  std::fill_n(guard, kGuard, kPattern);
   kernel.run({&call.attributes, in, out, workspace.raw(), call.random});
+  GRAPHRUN_CHECK(std::count(guard, guard + kGuard, kPattern) == static_cast<std::ptrdiff_t>(kGuard),
+                 call.op + " writes beyond its workspace");
 }
 
 // Runs it with the result in a new tensor.

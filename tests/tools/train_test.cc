@@ -193,6 +193,28 @@ TEST_F(TrainSegmenter, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
+// Products of the size that threads share, as toys have none.
+TEST_F(TrainSegmenter, TheNumberOfThreadsChangesNoBitOfATranslator) {
+  const std::string tatoeba = tests::source_folder() + "/graphs/data/tatoeba/dev.tsv.gz";
+  ASSERT_EQ(run("/bin/sh", {"-c", "zcat " + tatoeba + " | head -n 200 > data/pairs.tsv"}).code, 0);
+  for (const std::string threads : {"2", "1"}) {
+    std::vector<std::string> words = {"train",     tests::source_folder() + "/graphs/jobs/translate_quick.pbtxt",
+                                      "--out",     "model" + threads,
+                                      "--threads", threads};
+    for (const char* setting : {"train.updates=2", "data.train=data/pairs.tsv", "data.valid=data/pairs.tsv",
+                                "data.test=data/pairs.tsv", "data.field.english.vocabulary.size=500",
+                                "data.field.german.vocabulary.size=500", "infer.translate.generate.max_length=3"}) {
+      words.insert(words.end(), {"--set", setting});
+    }
+    const Ran ran = graphrun(words);
+    if (ran.code == 2) GTEST_SKIP() << ran.err;  // one core
+    ASSERT_EQ(ran.code, 0) << ran.err;
+  }
+  EXPECT_EQ(read("model1/metrics.jsonl"), read("model2/metrics.jsonl"));
+  EXPECT_EQ(read("model1/checkpoints/step-000002/parameters.safetensors"),
+            read("model2/checkpoints/step-000002/parameters.safetensors"));
+}
+
 TEST_F(TrainSegmenter, ADamagedModelIsRefused) {
   ASSERT_EQ(graphrun({"train", "graphs/jobs/segment.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
   const std::string vocabulary = read("model/vocabularies/characters.txt");

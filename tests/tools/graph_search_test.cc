@@ -38,6 +38,23 @@ TEST_P(GraphSearchTest, GivesTheSameHoweverOftenHistoriesGrow) {
   }
 }
 
+// Sentences so long that histories grow by an eighth, which is more than their first room.
+TEST_P(GraphSearchTest, GivesTheSameHoweverMuchHistoriesGrow) {
+  GraphRequest request = tests::NetworkFixtures("networks").request(GetParam().network, false);
+  for (GraphRequest::Setting& b : request.bindings) {
+    if (b.name == "longest") b.text = "64";  // positions, which are no parameters
+  }
+  const GenerationGraphs cut = cut_for_generation(load_graph(request), GetParam().spec);
+  SearchCase options = settings()[1];
+  options.min_length = 20;
+  for (std::int64_t& most : options.max_length) most *= 4;
+  const auto found_with = [&](std::int64_t room) {
+    return GraphSearch(cut, GraphSearchOptions{.fetches = {}, .search = options, .room = room}, variables_)
+        .run(feeds_, options);
+  };
+  expect_alike(found_with(1), found_with(64));
+}
+
 TEST_P(GraphSearchTest, ContinuesWhatIsGivenAsTheHostDoes) {
   for (SearchCase options : settings()) {
     SCOPED_TRACE("beam " + std::to_string(options.beam) + ", at least " + std::to_string(options.min_length) + " words");
@@ -121,6 +138,21 @@ TEST_P(GraphSearchTest, DoesNotDependOnTheSearchBefore) {
     wrong["source"].data<std::int32_t>()[0] = 1 << 20;
     EXPECT_ANY_THROW(search.run(wrong, options));
     if (s == 0) search.free_histories();
+  }
+}
+
+// A search that fails after some steps leaves nothing to the next one.
+TEST_P(GraphSearchTest, DoesNotDependOnASearchThatFailedAfterSomeSteps) {
+  SearchCase options = settings()[1];
+  options.prefixes = true;
+  GraphSearch search(*cut_, GraphSearchOptions{.fetches = {}, .search = options}, variables_);
+  const auto expected = search.run(feeds_, options);
+  SearchCase wrong = options;
+  wrong.prefix.assign(static_cast<std::size_t>(sentences_), {3, 4, 3, 1 << 20, 3, 4});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_ANY_THROW(search.run(feeds_, wrong));
+    EXPECT_EQ(search.steps_done(), 3);
+    expect_alike(search.run(feeds_, options), expected);
   }
 }
 

@@ -140,10 +140,14 @@ Kernel group_kernel(const KernelRequest& request, ProductGroup of) {
   return kernel;
 }
 
+// All products have the panels of the largest: those of a sum differ in their inner sizes.
 PackedGroup::PackedGroup(const ProductGroup& group, PackedForm form) : group_(group), form_(form) {
+  const auto largest = std::max_element(group.products.begin(), group.products.end(),
+                                        [](const auto& p, const auto& q) { return p.operations() < q.operations(); });
+  const std::int64_t panel = PackedProduct(*largest, form).panel();
   std::size_t at = 0;
   for (const MatrixProduct& p : group.products) {
-    packed_.emplace_back(p, form);
+    packed_.emplace_back(p, form, panel);
     offset_.push_back(at);
     at += (packed_.back().bytes() + kTurnBytes - 1) / kTurnBytes * kTurnBytes;
   }
@@ -151,10 +155,7 @@ PackedGroup::PackedGroup(const ProductGroup& group, PackedForm form) : group_(gr
 }
 
 bool PackedGroup::available() const {
-  for (const PackedProduct& packed : packed_) {
-    if (!packed.available() || packed.panel() != panel()) return false;
-  }
-  return true;
+  return std::all_of(packed_.begin(), packed_.end(), [](const PackedProduct& p) { return p.available(); });
 }
 
 std::size_t PackedGroup::bytes() const {

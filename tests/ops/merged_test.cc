@@ -231,6 +231,28 @@ TEST(Merged, InInt8EachMatrixAsIfAlone) {
   }
 }
 
+// A row's bits do not depend on the number of rows, although the inner sizes of a sum's products differ, and so does the amount
+// of work by which panels are chosen.
+TEST(Merged, InInt8ARowOfASumAsIfAlone) {
+  const std::vector<std::int64_t> inner = {130, 250, 500};
+  constexpr std::int64_t kMost = 40, kColumns = 128;
+  const auto first_row = [&](std::int64_t rows) {
+    std::vector<Tensor> all;
+    for (const std::int64_t k : inner) {
+      const Tensor most = sample(DType::kFloat32, {kMost, k}, static_cast<std::uint32_t>(k));
+      Tensor a(DType::kFloat32, {rows, k});
+      std::memcpy(a.raw(), most.raw(), a.bytes());
+      all.insert(all.end(), {a, sample(DType::kFloat32, {k, kColumns}, static_cast<std::uint32_t>(k + 1))});
+    }
+    Columns columns("matmul_sum", all, {Tensor(DType::kFloat32, {rows, kColumns})}, false, WeightForm::kInt8);
+    EXPECT_TRUE(columns.kernel->alone) << rows << " rows";
+    const auto y = columns.run({kColumns}, 1)[0].span<float>();
+    return std::vector<float>(y.begin(), y.begin() + kColumns);
+  };
+  const std::vector<float> expected = first_row(1);
+  for (std::int64_t rows = 2; rows <= kMost; ++rows) EXPECT_EQ(first_row(rows), expected) << rows << " rows";
+}
+
 TEST(Merged, NotByColumnsWhereAMatrixChanges) {
   const Tensor a = sample(DType::kFloat32, {2, 3}, 1), b = sample(DType::kFloat32, {3, 4}, 2), y(DType::kFloat32, {2, 4});
   KernelRequest request;

@@ -1,5 +1,6 @@
 #include "runtime/tensor/tensor.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,7 +44,16 @@ std::uint64_t next_version() {
   return ++last;
 }
 
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::size_t aligned(std::size_t x, std::size_t to = kAlignment) { return (x + to - 1) / to * to; }
+
+// Large tensors ask the kernel for huge pages. A core that reads every weight for every word otherwise spends much of its time
+// on translating addresses: of 4 KB pages, it knows a few thousand. The last page is huge if at least half of it is used.
+constexpr std::size_t kHugePage = 2u << 20;
+#ifdef __SANITIZE_ADDRESS__  // finds accesses behind the memory that is allocated, so there must be no slack
+constexpr bool kAsksForHugePages = false;
+#else
+constexpr bool kAsksForHugePages = true;
+#endif
 
 template <class To, class From>
 To convert(From x) {
@@ -101,16 +111,19 @@ void Tensor::allocate(bool zeros) {
   if (bytes > memory_limit()) refuse_bytes(std::to_string(bytes) + " bytes", dtype_, sizes_);
   // Kernels may read whole vectors at the end of a buffer: round up to the alignment. Never empty, so that data is never null.
   const std::size_t room = std::max(aligned(bytes), kAlignment);
-  const std::size_t all = room + 2 * kAlignment - 1;
+  const std::size_t huge = kAsksForHugePages ? (room + kHugePage / 2) / kHugePage * kHugePage : 0;
+  const std::size_t alignment = huge > 0 ? kHugePage : kAlignment;
+  const std::size_t all = kAlignment + std::max(room, huge) + alignment - 1;
   void* base = zeros ? std::calloc(1, all) : std::malloc(all);
   if (base == nullptr) refuse_bytes(std::to_string(bytes) + " bytes", dtype_, sizes_);
   const std::shared_ptr<void> owner(base, [](void* p) { std::free(p); });
-  const auto address = reinterpret_cast<std::uintptr_t>(base);
-  const std::uintptr_t offset = (kAlignment - address % kAlignment) % kAlignment;
   static_assert(sizeof(Head) <= kAlignment);
-  head_ = new (static_cast<char*>(base) + offset) Head;
+  const std::size_t address = reinterpret_cast<std::uintptr_t>(base), begin = aligned(address + kAlignment, alignment);
+  char* const data = static_cast<char*>(base) + (begin - address);
+  if (huge > 0) madvise(data, huge, MADV_HUGEPAGE);  // may fail: a kernel without them
+  head_ = new (data - kAlignment) Head;
   head_->room = room;
-  data_ = {owner, static_cast<char*>(base) + offset + kAlignment};
+  data_ = {owner, data};
 }
 
 Tensor::Tensor(DType dtype, Sizes sizes) : dtype_(dtype), sizes_(std::move(sizes)) { allocate(true); }

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(Tensor, IsAlignedZeros) {
-  for (const std::int64_t n : {1, 3, 17, 1000, 100000}) {
+  for (const std::int64_t n : {1, 3, 17, 1000, 100000, 270000, 3000000}) {
     const Tensor t(DType::kFloat32, {n});
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.raw()) % kAlignment, 0u);
     EXPECT_EQ(t.bytes(), static_cast<std::size_t>(n) * 4);

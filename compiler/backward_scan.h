@@ -2,7 +2,7 @@
 // saves. It is planned first, as plain data, and then built from the plan.
 //
 // Both start from the joint body: the forward scan's body, followed by the nodes that compute its gradients. The joint body is
-// divided: the first part remains the forward body and returns what the rest, the backward body, reads of it.
+// divided: the first part remains the forward body and returns what the rest, the backward body, reads from it.
 #pragma once
 
 #include <set>
@@ -22,7 +22,7 @@ struct JointBody {
   // By output: the value that represents its gradient, without a producer; kNone if there is no gradient. For a state, the
   // following step computes it.
   std::vector<ir::ValueId> seeds;
-  // By input, without the step: its gradient in one step; kNone if there is none.
+  // By input, except the step's number: its gradient at one step; kNone if there is none.
   std::vector<ir::ValueId> d_inputs;
 };
 
@@ -40,7 +40,7 @@ struct BackwardScanPlan {
       kSlice,           // operand `at` of the forward scan, a sequence
       kSaved,           // a further output of the forward scan
     } kind;
-    ir::ValueId value;   // what a step reads of it
+    ir::ValueId value;   // what a step reads from it
     std::size_t at = 0;  // see kind
     friend bool operator==(const Sequence&, const Sequence&) = default;
   };
@@ -50,7 +50,7 @@ struct BackwardScanPlan {
   std::vector<Sequence> sequences;      // gradients of outputs; then slices and saved values by value
   std::vector<std::size_t> invariants;  // inputs that are the same at every step and are read
   std::vector<std::size_t> d_slices;    // inputs that are slices and have a gradient
-  std::set<std::size_t> recomputed;     // nodes of the forward part that the backward body has too
+  std::set<std::size_t> recomputed;     // nodes of the forward part that the backward body repeats
   std::set<ir::ValueId> instead;        // values that are saved only to recompute others
 
   std::vector<ir::ValueId> saved() const;  // what the forward scan saves, in order

@@ -27,8 +27,8 @@ struct ParameterSlice {
 // What training adds to a graph.
 struct TrainOptions {
   std::string minimize;  // an output, a FLOAT scalar
-  // The gradient is divided by this output, a FLOAT or INT32 scalar, or its sum over the batches of one update; empty: by
-  // nothing.
+  // The gradient is divided by this output, a FLOAT or INT32 scalar, or its sum over the batches of one update. If empty, it is
+  // not divided.
   std::string per;
   std::string optimizer = "sgd";                              // its op is sgd_update
   std::vector<std::pair<std::string, Attribute>> attributes;  // of that op, if they differ from its defaults

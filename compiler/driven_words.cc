@@ -107,12 +107,12 @@ std::string driven_input(const ir::Graph& graph, const GenerationSpec& spec) {
   if (words.empty()) {
     refuse("E0432 unknown-feed",
            what + "is " + graph.type(*sequences.begin()).str() +
-               ", which is not made of an input of the graph with a word for each step, INT32 [time, batch]",
+               ", which is not computed from an input of the graph with a word for each step, INT32 [time, batch]",
            {"help: generation puts the last word in the place of such an input"});
   }
   std::set<std::string> inputs;
   for (ValueId v : words) inputs.insert(graph.value(v).name);
-  refuse("E0432 unknown-feed", what + "is made of several inputs: " + listed(inputs),
+  refuse("E0432 unknown-feed", what + "is computed from several inputs: " + listed(inputs),
          {"help: name the one whose words are generated: feed: \"" + *inputs.begin() + "\""});
 }
 

@@ -186,7 +186,7 @@ class Cut {
 
   [[noreturn]] static void training_only(const std::string& name) {
     fail("E0434 training-only", "generation would need '" + name +
-                                    "', which is known in training alone: it has as many steps as what is "
+                                    "', which is known only in training: it has as many steps as what is "
                                     "yet to be generated");
   }
 

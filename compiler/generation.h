@@ -13,8 +13,8 @@ namespace graphrun {
 // Which scan runs word by word, and what each step returns.
 struct GenerationSpec {
   std::string scan;  // a path; without numbers, it means all repetitions of a scan inside a `repeat`, which then step together
-  // The name in `each` of the sequence that provides the last word: an input [time, rows], or computed from one and no other;
-  // or the name of that input.
+  // The name in `each` of the sequence that provides the last word, or the name of the graph's input that it comes from. The
+  // sequence is an input [time, rows], or is computed from one such input alone.
   std::string feed;
   std::string score;                 // an output of the graph, else of the scan, else a value by its path: [time, rows, words]
   std::vector<std::string> fetches;  // further results: values [time, …], of each step, or values that do not depend on words
@@ -22,7 +22,8 @@ struct GenerationSpec {
 };
 
 // The graph is divided after the optimizations that move work out of loops and before those that fuse it, so that the prologue
-// computes what a step needs and no word changes (such as attention's keys). The time of the driven scans is 1 in the step.
+// computes everything that a step needs but that no word changes (such as an attention's keys). In the step, the time of the
+// driven scans (those that run word by word) is 1.
 //
 // The prologue:
 //   inputs   those of the graph, and one for the number of rows if none of them determines it
@@ -44,17 +45,19 @@ struct GenerationGraphs {
   std::vector<Carried> constants, states;
   Symbol rows;                   // one for each sentence in the prologue, for each hypothesis in the step
   std::vector<Symbol> capacity;  // the sizes of histories
-  // The fetches that no word changes (an encoder's values): outputs of the prologue, by kWholePrefix and their names, whole.
+  // The fetches that no word changes (an encoder's values): outputs of the prologue, under their names after kWholePrefix, with
+  // all of their axes.
   std::vector<std::string> whole = {};
   // The input of the prologue, INT32 [rows], that only determines the number of rows; empty: it is not needed.
   std::string rows_input = {};
 
-  // The words that a batch can need. With it the step's score is [rows, count], for the words of the list, and what belongs to
-  // them of the parameters is selected in the prologue. All else, fetches included, is as without it.
+  // The words that a batch can need. With a shortlist, the step's score is [rows, count], for the words of the list, and the
+  // prologue selects the parts of the parameters that belong to these words. Everything else, including the fetches, is the
+  // same as without one.
   struct Shortlist {
-    // Of the prologue's inputs and of the step's constants: the words, INT32 [count], ascending; and which of them each
-    // sentence may use, BOOL [rows, count]. Softmaxes in the step are of these alone; the search passes over the scores of
-    // others.
+    // Names among the prologue's inputs and the step's constants. `words`: the words of the list, INT32 [count], ascending.
+    // `allowed`: which of them each sentence may use, BOOL [rows, count]; softmaxes in the step are over these alone, and the
+    // search ignores the scores of the others.
     struct PassedOn {
       std::string input, constant;
     } words, allowed;
@@ -74,8 +77,8 @@ inline constexpr const char* kNextPrefix = "next.";
 
 // `checked` is a graph loaded for inference. Throws UserError (kInvalidGraph): E0431 unknown-scan, E0432 unknown-feed (no such
 // name in `each`, or not computed from one input [time, rows]), E0433 score-shape, E0434 training-only (a step or the prologue
-// needs an input that is known only in training), E0435 needs-all-steps (a result of a step depends on other steps otherwise
-// than by states); with a shortlist, those of restrict_to_shortlist; and with_fetches' errors.
+// needs an input that is known only in training), E0435 needs-all-steps (a result of a step depends on other steps, not only
+// through states); with a shortlist, those of restrict_to_shortlist; and with_fetches' errors.
 GenerationGraphs cut_for_generation(const ir::Graph& checked, const GenerationSpec& spec);
 
 }  // namespace graphrun

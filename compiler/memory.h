@@ -41,7 +41,7 @@ struct RegionPlan {
   std::int32_t slots = 0;                    // their number: places for the addresses that the region receives when it runs
 };
 
-// What a scan's node needs beside its operands and results: how each state passes from step to step, and the plan of its body.
+// What a scan's node needs besides its operands and results: how each state passes from step to step, and the plan of its body.
 struct ScanMemory {
   std::vector<StateSpec> states;
   RegionPlan body;

@@ -1,5 +1,5 @@
-// Gradients of values inside scans, one for each step: a value is replaced by its sum with a probe, zeros that the root graph
-// gives. The gradient of the probe is that of the value.
+// Gradients of values inside scans, one for each step: a value is replaced by its sum with a probe, a tensor of zeros in the
+// root graph. The gradient of the probe is that of the value.
 #pragma once
 
 #include <cstddef>

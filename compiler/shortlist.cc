@@ -15,15 +15,15 @@ using ir::ValueId;
 using Index = std::size_t;
 using Carried = GenerationGraphs::Carried;
 
-constexpr int kAsItIs = -1;  // of a value that is not needed along the axis of words
+constexpr int kAsItIs = -1;  // of a value that is used unchanged: no axis of it is restricted to the list's words
 
-// Where an axis of the result comes from, of an operand that is broadcast against others: axes are counted from the last one.
+// The axis of a broadcast operand that becomes an axis of the result; kAsItIs if there is none. Axes are aligned from the last.
 int broadcast_axis(const Shape& operand, const Shape& result, int axis) {
   const int at = axis + static_cast<int>(operand.size()) - static_cast<int>(result.size());
   return at < 0 || operand[static_cast<Index>(at)] == Dim(1) ? kAsItIs : at;
 }
 
-// By operand of a product: which axis of it an axis of the result is.
+// For each operand of a product, its axis that becomes an axis of the result; kAsItIs if there is none.
 std::vector<int> axes_of_product(const Node& node, const Shape& a, const Shape& b, const Shape& result, int axis) {
   const int rank_a = static_cast<int>(a.size()), rank_b = static_cast<int>(b.size()), rank = static_cast<int>(result.size());
   const int columns = rank_b > 1 ? 1 : 0, rows = rank_a > 1 ? 1 : 0;
@@ -90,14 +90,14 @@ class Restriction {
   }
 
  private:
-  // What is known of a value of the step, of those that were there before any was added.
+  // What is known about each value that the step had before the restriction added others.
   struct ListedValue {
     bool varies = false;     // from row to row, or from step to step
     bool needed = false;     // for the score
     int axis = kAsItIs;      // the axis of words, where it is needed for the list's words alone
     bool changes = false;    // it has no such axis, but depends on which words the list has: a sum over them
     ValueId listed = kNone;  // with an axis: for the list's words
-    ValueId again = kNone;   // of what changes: the same, of the list's words
+    ValueId again = kNone;   // if it changes: the same, computed for the list's words
   };
   ListedValue& of(ValueId v) { return of_[static_cast<Index>(v)]; }
   const ListedValue& of(ValueId v) const { return of_[static_cast<Index>(v)]; }
@@ -133,7 +133,8 @@ class Restriction {
   }
 
   // Finds the values that are needed for the list's words, from the score back. If the score also needs a sum over all words
-  // (of a softmax that is written out), the sum must be of the list's words too, so its operand is followed as well.
+  // (such as that of a softmax that is written out), the sum must be restricted to the list's words too, so its operand is
+  // followed as well.
   void follow(ValueId score) {
     of(score).needed = true, of(score).axis = 1;
     for (bool more = true; more;) {
@@ -160,7 +161,8 @@ class Restriction {
     }
   }
 
-  // Whether the node is a sum over all words that must be of the list's words, and its operand was not known to be.
+  // Whether the node is a sum over all words that must be restricted to the list's words, and its operand was not restricted
+  // yet.
   bool find_changes(const Node& node) {
     const bool changes = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
       return v != kNone && (of(v).changes || (of(v).axis != kAsItIs && of(v).varies));
@@ -182,8 +184,8 @@ class Restriction {
     return found;
   }
 
-  // By operand: which axis of it must be of the list's words so that an axis of the results is; kAsItIs: none. `axis`: of the
-  // results, kAsItIs for a node that sums over the words.
+  // For each operand, the axis that must be restricted to the list's words so that axis `axis` of the results is; kAsItIs:
+  // none. `axis` is kAsItIs for a node that sums over the words.
   std::vector<int> operand_axes(const Node& node, int axis) const {
     std::vector<int> axes(node.inputs.size(), kAsItIs);
     const bool reduces = node.op->access == ir::Access::kReduction;
@@ -268,7 +270,7 @@ class Restriction {
     refuse(node, "needs all words");
   }
 
-  // The list, what each sentence may use of it, and the list's part of what the step does not compute.
+  // Adds the list, which of its words each sentence may use, and the list's part of each value that the step does not compute.
   void take_lists() {
     GenerationGraphs::Shortlist& list = *made_.shortlist;
     words_ = list_input(list.words, "shortlist.words", {Type::kInt32, {Dim(list.count)}}, -1);
@@ -325,7 +327,7 @@ class Restriction {
     of(v).listed = give_constant(value.name + ".shortlist", part, row_axis);
   }
 
-  // A node of which the score needs the results for the list's words.
+  // Computes the results of a node for the list's words, if the score needs them.
   void make(const Node& node) {
     const auto wanted = std::find_if(node.outputs.begin(), node.outputs.end(),
                                      [&](ValueId v) { return of(v).needed && (of(v).axis != kAsItIs || of(v).changes); });
@@ -366,8 +368,8 @@ class Restriction {
     }
   }
 
-  // What a sum over the axis of words is fed: of each row the words that it may use, so that the words of other rows change
-  // nothing.
+  // The operand of a sum over the axis of words, with a neutral number for each word that a row may not use, so that the words
+  // of other rows have no effect.
   ValueId of_own_words(const Node& node, ValueId operand, Index axis) {
     const Shape listed = shape(operand);
     const auto rows = static_cast<Index>(std::find(listed.begin(), listed.end(), Dim(made_.rows)) - listed.begin());
@@ -380,7 +382,7 @@ class Restriction {
                                                             {"neutral", b_.constant(neutral(node))}});
   }
 
-  // The number that changes nothing in what the node computes.
+  // The number that has no effect on the node's result.
   double neutral(const Node& node) const {
     constexpr double kLeast = -1e30;  // the exponential of it is 0
     if (!node.op->fold) {
@@ -397,7 +399,7 @@ class Restriction {
     }
   }
 
-  // A shape that the node gives its result has fewer words.
+  // The node's attributes. In a shape of its result, the number of words becomes the list's.
   ir::NamedAttributes listed_attributes(const Node& node, int axis) const {
     ir::NamedAttributes all;
     for (const auto& [name, attribute] : node.attributes.all()) {

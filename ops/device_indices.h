@@ -1,5 +1,5 @@
-// Checks indices on a device, where a kernel cannot throw: for .cu files. A kernel checks the indices that it uses itself
-// (CheckedIndices); check_device_indices is for a kernel that does not read each index, because it has no elements to compute.
+// Checks indices on a device, where a kernel cannot throw: for .cu files. A kernel checks each index when it uses it
+// (CheckedIndices). check_device_indices checks all of them, for a kernel that has no elements to compute and so may read none.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace graphrun::cuda {
 
-// The indices of an operand. Kernels use the nearest index in range, and record one that is not, to be reported as
-// check_indices would: always the operand's first bad index, no matter which thread finds one.
+// The indices of an operand. In place of an index out of range, a kernel uses the nearest one in range, and it records a fault,
+// which is reported as check_indices would: always the operand's first bad index, no matter which thread finds one.
 struct CheckedIndices {
   const std::int32_t* data = nullptr;
   IndexFault* fault = nullptr;  // null: faults are not recorded
@@ -24,7 +24,7 @@ struct CheckedIndices {
   GRAPHRUN_DEVICE bool is_bad(std::int64_t place, std::int64_t bound) const { return data[place] < 0 || data[place] >= bound; }
   // Records the first bad index; that at `place` is bad.
   GRAPHRUN_DEVICE void record(std::int64_t place, std::int64_t bound) const {
-    // Not if there is one already: an earlier kernel's is not overwritten, and those of this kernel are the same.
+    // A fault that is already recorded stays: it is an earlier kernel's, or the same one, recorded by another thread.
     if (fault == nullptr || *static_cast<const volatile std::int32_t*>(&fault->node) != 0) return;
     std::int64_t first = 0;
     while (first < place && !is_bad(first, bound)) ++first;

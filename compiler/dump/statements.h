@@ -23,8 +23,8 @@ struct Statement {
 class Statements {
  public:
   // `origins`: where each instruction came from, as many as are known; they must outlive the statements. `inputs`: the names of
-  // the inputs. `taken`: the names that stand for other values. `results`: the names of the program's results; empty: whatever
-  // reduces a result contains it.
+  // the inputs. `taken`: the names that stand for other values. `results`: the names of the program's results; empty: each
+  // result is written inside the reduction that reads it.
   Statements(const ir::PointwiseProgram& code, const std::vector<Origin>& origins, const std::vector<std::string>& inputs,
              Identifiers taken, const std::vector<std::string>& results);
 

@@ -42,8 +42,7 @@ void Budget::add_values(Region& region, const std::string& path, const Location&
 void Budget::exceed(const std::string& found, const std::string& path, const Location& at) {
   std::vector<std::string> notes;
   if (!path.empty()) notes.push_back("note: the calls that led here: " + chain(path));
-  notes.push_back(
-      "help: a graph that is called twice by a graph that is called twice is there four times: call it once, or less deep");
+  notes.push_back("help: a graph called twice by a graph called twice occurs four times: call it once, or nest less deeply");
   stop("E0250 graph-too-large", at, "with this the graph has more than " + found + ", repetitions and calls in calls included",
        std::move(notes));
 }

@@ -1,5 +1,5 @@
 // Limits the size of a graph during expansion. If each of a few graphs calls the next one twice, a few lines of text could
-// exhaust any memory.
+// exhaust any amount of memory.
 #pragma once
 
 #include <cstddef>

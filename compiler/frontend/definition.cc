@@ -157,11 +157,11 @@ class DefinitionReader {
                                                     "else", "and",  "or",   "not",     "true",  "false"};
     const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
     if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) || !std::all_of(name.begin(), name.end(), word)) {
-      return refuse(d, name, "E0206 bad-name", at, "'" + name + "' is no name",
-                    {"help: a name is made of letters, digits and _, and begins with no digit"});
+      return refuse(d, name, "E0206 bad-name", at, "'" + name + "' is not a valid name",
+                    {"help: a name consists of letters, digits and _, and does not begin with a digit"});
     }
     if (kReserved.count(name)) {
-      return refuse(d, name, "E0206 bad-name", at, "'" + name + "' is a word of the language and can't be a name");
+      return refuse(d, name, "E0206 bad-name", at, "'" + name + "' is a reserved word and can't be a name");
     }
     const Member* other = d.member(name);
     if (!other || (other->kind == Member::Kind::kImport && kind == Member::Kind::kInstance)) return true;

@@ -87,7 +87,7 @@ struct Member {
 
 struct Definition {
   std::string name, doc;
-  std::string path;                   // from the folder graphs; for a local graph, that of its file
+  std::string path;                   // from the graphs folder; for a local graph, that of its file
   const Definition* outer = nullptr;  // for a local graph
   Location at;
   std::vector<ImportDef> imports;

@@ -87,7 +87,7 @@ std::string file_meant(const std::string& path, const std::vector<std::string>& 
   for (const std::string& file : known)
     if (fs::path(file).filename() == name || fs::path(file).filename() == name + ".pbtxt") meant.push_back(file);
   std::sort(meant.begin(), meant.end());
-  meant.erase(std::unique(meant.begin(), meant.end()), meant.end());  // it may be both next to the job and in a folder graphs
+  meant.erase(std::unique(meant.begin(), meant.end()), meant.end());  // it may be both next to the job and in a graphs folder
   for (const std::string& file : near_names(path, known))
     if (std::find(meant.begin(), meant.end(), file) == meant.end()) meant.push_back(file);
   return suggestion(meant);

@@ -1,4 +1,4 @@
-// Resolves the path of a graph to a file: next to the file that names it, in the project's folder graphs, or in the shipped
+// Resolves the path of a graph to a file: next to the file that names it, in the project's graphs folder, or in the shipped
 // one.
 #pragma once
 
@@ -17,9 +17,9 @@ namespace graphrun::frontend {
 // What names a graph.
 struct Namer {
   enum class Kind {
-    kFile,         // a graph or a job: its paths must stay in its folder or a folder graphs
+    kFile,         // a graph or a job: its paths must stay in its folder or a graphs folder
     kCommandLine,  // paths relative to the current directory, which may lead anywhere
-    kNobody        // a library's client: paths from the folder graphs only
+    kNobody        // a library's client: paths from the graphs folder only
   };
   Kind kind = Kind::kNobody;
   std::string file;  // as shown to the user
@@ -39,7 +39,7 @@ class GraphPaths {
   // Throws UserError if a place cannot be examined (runtime/base/file.h).
   Found find(const std::string& path, const Namer& by) const;
 
-  // The path of a file in a model's folder: relative to the folder graphs that contains it, else as `by` names it.
+  // The path of a file in a model's folder: relative to the graphs folder that contains it, else as `by` names it.
   std::string kept(const std::string& file, const std::string& path, const Namer& by) const;
 
   // "did you mean …?", with graphs that `by` could name; empty if none is similar.
@@ -64,13 +64,13 @@ class GraphPaths {
   // of calls of a graph reports the graph's mistake.
   const std::vector<std::string>& known_in(const std::string& folder, bool deep) const;
 
-  std::vector<std::string> roots_;  // the folders graphs, the nearest first
+  std::vector<std::string> roots_;  // the graphs folders, the nearest first
   std::optional<PathMeanings> meanings_;
   std::set<std::string> kept_files_;  // if meanings_ is set: all that exist
   mutable std::map<std::pair<std::string, bool>, std::vector<std::string>> known_;
 };
 
-// The folder graphs for a file: the nearest one, above the file or next to a folder above it, that has graphs in it; else the
+// The graphs folder for a file: the nearest one, above the file or next to a folder above it, that has graphs in it; else the
 // installed one.
 std::string find_graphs_root(const std::string& file);
 

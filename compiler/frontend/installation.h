@@ -5,7 +5,7 @@
 
 namespace graphrun::frontend {
 
-// The folder graphs that belongs to this library: the installed one, found relative to the library, so that an installation may
+// The graphs folder that belongs to this library: the installed one, found relative to the library, so that an installation may
 // be moved; in a build folder, the one in the source tree. Returns the path even if nothing exists there.
 std::string installed_graphs();
 

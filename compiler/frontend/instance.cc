@@ -146,16 +146,16 @@ std::shared_ptr<const GraphValue> Instance::graph_value(const Expression& e, std
     if (!m || !m->graph()) {
       std::vector<std::string> notes;
       for (const std::string& path : expansion_.library.called(name)) {
-        notes.push_back("help: a graph goes by its path: " + path);
+        notes.push_back("help: a graph is named by its path: " + path);
       }
-      if (notes.empty()) notes.push_back("help: a graph goes by its path from the folder graphs, such as cells/gru.pbtxt");
-      fail("E0211 unknown-graph", at(e.at), "'" + name + "' is no graph", std::move(notes));
+      if (notes.empty()) notes.push_back("help: a graph is named by its path from the graphs folder, such as cells/gru.pbtxt");
+      fail("E0211 unknown-graph", at(e.at), "'" + name + "' is not a graph", std::move(notes));
     }
     base = m->shared_graph();
   } else {
     std::vector<std::string> notes;
     if (const std::string path = path_of(e); !path.empty())
-      notes.push_back("help: a graph goes by its whole path: " + path + ".pbtxt");
+      notes.push_back("help: a graph is named by its whole path: " + path + ".pbtxt");
     fail("E0203 no-graph", at(e.at), "expected a graph: an import's name or a path such as cells/atr.pbtxt", std::move(notes));
   }
   if (e.keywords.empty()) return base;

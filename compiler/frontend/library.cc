@@ -69,7 +69,7 @@ const Definition* Library::load(const std::string& path, const Namer& by, const 
   if (!found.outside.empty()) {
     return fail(
         "E0220 outside", "'" + path + "' leaves the folder " + found.outside,
-        {"help: paths of graphs start in the folder of the file that names them or in a folder graphs, and must not leave it"});
+        {"help: paths of graphs start in the folder of the file that names them or in a graphs folder, and must not leave it"});
   }
   if (found.file.empty()) {
     std::string all;

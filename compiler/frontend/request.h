@@ -27,7 +27,7 @@ struct GraphRequest {
   Location at;               // where it is named; unknown for the command line
   bool from_graphs = false;  // resolve path like an import (compiler/frontend/graph_paths.h); otherwise it is a file name
   std::string job;           // the job that names it, whose folder is searched first; empty if none
-  std::string graphs_root;   // the folder graphs; empty: the nearest one above the job or `path`; the installed one comes last
+  std::string graphs_root;   // the graphs folder; empty: the nearest one above the job or `path`; the installed one comes last
   // For a model's folder: graphs_root contains every graph, and no other place is searched.
   std::optional<PathMeanings> kept;
   std::set<std::string> kept_files;  // with `kept`: the existing graphs, by their paths from graphs_root
@@ -40,14 +40,14 @@ struct GraphRequest {
   // Values, by their paths, that are kept although no output needs them: they become outputs. Unknown names are ignored.
   std::vector<std::string> keep;
   bool training = true;  // false in inference: removes dropout and label smoothing
-  // Receives the meaning of every expression that is evaluated, of the first kMostObservations; may be null. For editors.
+  // Receives the meanings of the first kMostObservations expressions that are evaluated; may be null. For editors.
   std::vector<Observation>* observed = nullptr;
   static constexpr std::size_t kMostObservations = 200'000;
 };
 
 // A file that a graph was made from: the graph's own file, or one that it imports directly or indirectly.
 struct SourceFile {
-  std::string path;  // from the folder graphs, or as another file names it; unique
+  std::string path;  // from the graphs folder, or as another file names it; unique
   std::string text;
 };
 // Everything needed to load a graph again.

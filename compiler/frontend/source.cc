@@ -137,8 +137,9 @@ class Collector : public pb::io::ErrorCollector {
   void AddWarning(int line, int column, const std::string& message) override {
     if (message.find("has no field named") != std::string::npos) AddError(line, column, message);
   }
-  // If the text ended within a message, replaces what was said behind its { by one diagnostic about that. It is the innermost
-  // message at the first field that only a message around it has; if there is none, the innermost at the end of the text.
+  // If the text ended within a message, replaces the diagnostics after its { by one that says so. The message is the innermost
+  // one at the first field that only an enclosing message has or, if there is no such field, the innermost one at the end of
+  // the text.
   void blame_open_brace() {
     if (!at_end_) return;
     std::vector<text_hints::OpenMessage> open = text_hints::open_messages(columns_.text(), root_);

@@ -26,7 +26,7 @@ struct Places {
     std::unique_ptr<Places> message;  // for a message
     std::size_t begin = 0, end = 0;   // its offsets in the file, with its quotes or braces
   };
-  // A field as the file has it.
+  // A field as it is written in the file.
   struct Written {
     std::string name;
     std::size_t begin = 0, end = 0;    // from the field's name to the end of its last value
@@ -69,8 +69,8 @@ void set_unsaved_sources(std::map<std::string, std::string> texts);
 // Whether there is a file with that path, or an unsaved text. Throws like is_file_there.
 bool is_source_there(const std::string& path);
 
-// During its lifetime, the paths that read_source and is_source_there are asked for, whether there is a file or not. For a
-// server that keeps what it has computed from files. Only one at a time, and not while another thread reads sources.
+// Records the paths that read_source and is_source_there are asked for during its lifetime, whether the files exist or not. For
+// a server that keeps what it has computed from files. Only one at a time, and not while another thread reads sources.
 class AskedSources {
  public:
   AskedSources();

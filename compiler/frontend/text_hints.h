@@ -1,4 +1,5 @@
-// Guesses what a text that protobuf cannot parse was meant to say: from its message, and from the text before the mistake.
+// Guesses what a text that protobuf cannot parse was meant to say: from the parser's message, and from the text before the
+// mistake.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +37,7 @@ struct OpenMessage {
 };
 std::vector<OpenMessage> open_messages(std::string_view text, const google::protobuf::Descriptor* root);
 
-// The last of them.
+// The innermost of them.
 const google::protobuf::Descriptor* open_message(std::string_view text, const google::protobuf::Descriptor* root);
 
 // The possible values of the field of that name, in the message that is open at the end of the text.

@@ -55,7 +55,7 @@ class Builder {
   ValueId sum_to(ValueId value, const Shape& shape);
   // An equation of the language over named values: equation("g * y * (1 - y)", {{"g", g}, {"y", y}}).
   ValueId equation(std::string_view text, const std::vector<std::pair<std::string, ValueId>>& names);
-  // Adds a scan; see Graph's comment for `body`. Results: ends, then stacked outputs.
+  // Adds a scan; see Graph's comment for `body`. Results: final states, then stacked outputs.
   std::vector<ValueId> scan(std::vector<ValueId> inputs, Graph body, std::size_t states, std::size_t each, const Dim& steps,
                             bool reverse);
 

@@ -56,7 +56,7 @@ struct Subscript {
   std::optional<Expression> end;
 };
 
-// `name = expression`; without `name =`, the last part of the expression's own name names it, if it is a name.
+// `name = expression`. Without `name =`, an expression that is a name binds its last part: `first.states` binds `states`.
 struct Binding {
   std::string name;    // "cell", "layers.read"; empty: none
   bool named = false;  // written with `=`

@@ -59,7 +59,7 @@ struct Input {
   ValueId value = kNone;
   std::optional<Dim> below;  // INT32: elements are in [0, below)
   std::optional<Symbol> lengths_of;
-  std::string each = {};  // for a sequence that a scan's body reads: its name in `each`; preserved no more than Graph::declared
+  std::string each = {};  // for a sequence that a scan's body reads: its name in `each`; passes need not preserve it
   // For a root: many consecutive runs are fed the same tensor. What kernels derive from it is kept until another one is fed.
   bool lasting = false;
 };
@@ -94,8 +94,8 @@ struct Output {
 // A root graph has variables, and named outputs. A region has inputs and outputs by position.
 //
 // The body of a scan (op "scan", attributes `states` S, `each` E, `steps` Dim, `reverse` bool):
-//   node inputs:   S begins, E sequences [steps, …], then invariants
-//   node outputs:  S ends, then each further body output stacked to [steps, …]
+//   node inputs:   S initial states, E sequences [steps, …], then invariants
+//   node outputs:  S final states, then each further body output stacked to [steps, …]
 //   body inputs:   S states (before the step), E slices, the invariants, last the step: INT32 []
 //   body outputs:  S states (after the step), then the step's outputs
 // `reverse` runs the steps from last to first; slices and stacked outputs keep their positions. A scan knows nothing about

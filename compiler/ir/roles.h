@@ -42,10 +42,10 @@ enum class Role : std::uint8_t {
   kSumTo,                 // x summed to "shape"
   kSlice,                 // a part of x along "axis", from "begin" to "end"
   kIndex,                 // x at one position "at" of "axis"
-  kPad,                   // x within zeros: from "begin" on, of an axis "axis" of size "size"
+  kPad,                   // x surrounded by zeros: it begins at "begin" of "axis", whose size becomes "size"
   kPut,                   // a buffer with row i of its first axis replaced: buffer, row, i
   kSelectRows,            // the positions of "axis" of x that a list names: x, list
-  kConcat,                // its operands behind each other along "axis"
+  kConcat,                // its operands one after another along "axis"
   kStack,                 // its operands along a new axis "axis"
   kSplit,                 // x cut into "parts" along "axis", a result each
   kStopGradient,          // x, which differentiation treats as a constant

@@ -36,8 +36,8 @@ class SequenceContext {
 
   // Operand i as a sequence; an operand that is the same at every step is repeated. kNone if absent.
   ValueId sequence(std::size_t i);
-  // The same, with axes of size 1 inserted after the steps, so that it has `rank` axes besides them and broadcasts as at each
-  // step.
+  // The same, with axes of size 1 inserted after the axis of steps: besides that axis, it then has `rank` axes, and it
+  // broadcasts as it does at a single step.
   ValueId aligned(std::size_t i, std::size_t rank);
   std::vector<ValueId> all_sequences();
   // Applies the op again with its own attributes, except those given.

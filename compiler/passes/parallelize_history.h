@@ -8,11 +8,12 @@
 // with histories that runs in reverse stays whole: a step would read rows that it does not have yet.
 //
 // A new loop begins after each history, with each product of values that cannot be kept for all steps (an attention's result),
-// and with each product, or reduction that keeps its operand's shape, of what a recurrence makes. hoist then moves these out of
-// their loops, which leaves masked attention over all steps and elementwise recurrences. Thus a decoder that is written as one
-// step trains on all steps at once.
+// and with each product, or reduction that keeps its operand's shape, of what a recurrence computes. hoist then moves these out
+// of their loops, which leaves masked attention over all steps and elementwise recurrences. Thus a decoder that is written as
+// one step trains on all steps at once.
 //
-// A loop with any other recurrence stays whole, and so does one that would have to keep too much for another.
+// A loop with any other recurrence stays whole, and so does one in which a new loop would have to save a value that is too
+// large for another.
 //
 // Must run before differentiation, since derivatives of such loops have states. Generation runs step by step and does not use
 // this pass.

@@ -27,7 +27,7 @@ struct Pass {
 // In the order in which they run.
 const std::vector<Pass>& all_passes();
 
-// Optimizations that are no passes but can be disabled by name too, to measure their effect or to find the cause of a wrong
+// Optimizations that are not passes but can also be disabled by name, to measure their effect or to find the cause of a wrong
 // result.
 inline constexpr const char* kRecompute = "recompute";                 // a loop's gradient recomputes what costs more to save
 inline constexpr const char* kShareMemory = "share_memory";            // MemoryOptions::reuse

@@ -8,7 +8,7 @@
 // has the bits of one number of rows (ops/matmul/gather_matmul.h). A row that is not selected is 0 where rows are kept, even if
 // a matrix holds an infinity; elsewhere it is then NaN, as without this pass.
 //
-// Must run after: merge, whose matmul_many it takes. A gather or a selection that nothing reads any more goes too.
+// Must run after: merge, whose matmul_many it takes. Also removes a gather or a selection that nothing reads any more.
 #pragma once
 
 #include "compiler/passes/pass.h"

@@ -22,8 +22,9 @@ struct FusibleReduction {
   ReducedAxes axes;
 };
 
-// nullopt if the node cannot be fused: it is no reduction, its axes are not adjacent, it is not FLOAT, or it has lengths and no
-// axis behind both them and the reduced axis. Fused work goes from length to length, so it needs elements that share one.
+// nullopt if the node cannot be fused: it is not a reduction, its axes are not adjacent, it is not FLOAT, or it has lengths but
+// no axis after both them and the reduced axis. Fused work takes the lengths one by one, so several elements must share each of
+// them.
 std::optional<FusibleReduction> fusible_reduction(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace graphrun

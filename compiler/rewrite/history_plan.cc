@@ -27,7 +27,7 @@ class Planner {
 
   DivisionPlan run() {
     if (l_.states == 0 || !find_histories() || !stop_at_present()) return {};
-    // In reverse, the steps before the present one are those that a history has no rows of yet.
+    // A reverse loop visits later steps first, so a history would not have the rows of the steps before the current one yet.
     if (scan_.attributes.boolean("reverse") && !plan_.rows.empty()) return {};
     if (!assign_levels() || (plan_.rows.empty() && plan_.loops == 1)) return {};
     plan_.body = body_;

@@ -98,8 +98,8 @@ class DeviceCode {
   DType dtype_of_input(std::size_t k) const { return types_[k]; }
   std::size_t inputs() const { return types_.size(); }
 
-  // The statements that give sizes in Arguments `own` the constants they are here, apart from the size of the first axis, which
-  // no text reads.
+  // Statements that set the sizes and strides in Arguments `own` to their values, as constants. The size of the first axis is
+  // left out, because no text reads it.
   std::string constants() const;
   // By how many elements each operand advances from one position to the next along the axis of `view`, a view of sizes(). Empty
   // if that is not the same at all positions, or if there are draws.

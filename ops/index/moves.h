@@ -26,7 +26,7 @@ struct Runs {
 // What an op reads in addition to the elements that it moves.
 enum class Reads { kNothing, kIndices, kLengths };
 
-// gather and select_rows: rows of each of the tables that the operand consists of, for gather one.
+// gather and select_rows: rows of each of the tables that the operand consists of; gather's is a single table.
 struct Gather {
   static constexpr const char* kName = "moves::Gather";
   static constexpr Reads kReads = Reads::kIndices;

@@ -22,7 +22,7 @@ bool are_constant(const KernelRequest& request, const ProductGroup& group) {
   return count == group.products.size();
 }
 
-// Whether a kernel of its own pays: smaller products take little time either way, larger ones are the library's.
+// Whether a separate kernel pays off: smaller products take little time either way, and larger ones are left to cuBLAS.
 bool pays(const MatrixProduct& p) {
   constexpr std::int64_t kFewestElements = 128 * 128, kMostOperations = std::int64_t{1} << 29;
   return p.k * p.n >= kFewestElements && p.k * p.n <= kMostOperations / p.m;

@@ -260,8 +260,9 @@ class GatherProducts::Scratch {
   float* y_ = nullptr;
 };
 
-// A row's result must not depend on what is computed with it, or it would depend on the batches before. With pairs it does, by
-// a rounding; such products are slow with few rows, so nothing is kept, and all rows of the batch are computed together.
+// A row's result must not depend on the rows computed with it, or it would depend on earlier batches. With pairs it does, by
+// rounding errors, and such products are slow with few rows: nothing is kept then, and all rows of the batch are computed
+// together.
 GatherProducts::GatherProducts(std::int64_t table_rows, const ProductGroup& group, PackedForm form)
     : table_rows_(table_rows),
       matrices_(static_cast<std::int64_t>(group.products.size())),

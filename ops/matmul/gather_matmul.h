@@ -21,7 +21,7 @@ KernelRequest product_request(const KernelRequest& request);
 ProductGroup plan_gather_matmul(const KernelRequest& products, bool transpose_b);
 
 // The results of rows, kept in memory that runs on several threads use at the same time without waiting for each other. At
-// most `room` rows are kept, those that are named first; in text, frequent words soon are. Each row has a state in memory:
+// most `room` rows are kept, the first ones that are named; in text, these include the frequent words. Each row has a state:
 // unknown, claimed by the run that computes it (or by one that found no room), or kept at a place.
 class KeptRows {
  public:
@@ -53,7 +53,7 @@ class KeptRows {
 class GatherProducts {
  public:
   GatherProducts(std::int64_t table_rows, const ProductGroup& group, PackedForm form);
-  // Whether there is code for it, and packed matrices serve a product of that many rows.
+  // Whether there is code for it and, if nothing is kept, packed matrices pay off for the batch's number of rows.
   bool available() const;
 
   std::size_t bytes() const { return kept_at_ + (keeps_ ? kept_.bytes() : 0); }

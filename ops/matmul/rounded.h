@@ -49,8 +49,8 @@ class RoundedProduct {
   // or n.
   void round_right(const float* b, BFloat16Bits* right, std::int64_t begin, std::int64_t end) const;
 
-  // Computes those columns of C from a rounded right factor, rounding the rows each time: for few rows. `back`: traverse the
-  // panels from last to first.
+  // Computes columns [begin, end) of C from a rounded right factor, rounding the rows each time: for few rows. `back`:
+  // traverse the panels from last to first.
   void multiply_rows(const float* a, const BFloat16Bits* right, float* c, std::int64_t begin, std::int64_t end,
                      bool back) const;
   // Computes panels [panel, panel_end) of C, in runs of rows [run, run_end), from rounded rows. The right factor is rounded on
@@ -60,7 +60,7 @@ class RoundedProduct {
                       std::int64_t panel, std::int64_t panel_end, BFloat16Bits* scratch) const;
 
  private:
-  // A run of rows and some panels, each of kTerms terms, fit a core's cache. Both are multiples of a tile's.
+  // The rows and terms of a run: kRows rows and some panels, of kTerms terms each, fit a core's cache. Multiples of a tile's.
   static constexpr std::int64_t kRows = 32, kTerms = 1024;
 
   // Arguments: a panel of [terms / 2, width] pairs; rows [rows, terms]; C's row. libxsmm is column-major, so the panel is its

@@ -25,8 +25,8 @@ struct VectorProducts {
   int terms = 1, groups = 1, rows = 0, columns = 0;
   int parts = 1;  // blocks of a cluster, which divide the summed axes: vector_parts()
   bool transposed = false;
-  // Row r of the one left factor is row indices[r] of a table with `table_rows` rows, or 0 where keep[r] is 0. Without data:
-  // row r itself; no row is 0.
+  // Row r of the one left factor is row indices[r] of a table with `table_rows` rows, or all zeros if keep[r] is 0. Without
+  // indices, it is row r of the factor itself; if keep is null, no row is replaced by zeros.
   cuda::CheckedIndices indices = {};
   const std::uint8_t* keep = nullptr;
   std::int64_t table_rows = 0;
@@ -35,8 +35,8 @@ struct VectorProducts {
 // Whether a group's products run in this way.
 bool are_vector_products(const ProductGroup& group);
 
-// How many blocks divide the summed axes of such products: as many as leave enough work in flight, on a device with clusters.
-// 1, 2, 4 or 8.
+// How many blocks divide the summed axes of such products: 1, 2, 4 or 8, on a device with clusters the most with which all
+// blocks still run at once and each has enough rows.
 int vector_parts(const ProductGroup& group, const DeviceLimits& limits);
 
 // A group's products; a(i), b(i) and y(i) return the operands of product i. The order of an element's sum depends on the sizes,

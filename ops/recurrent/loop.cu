@@ -1,5 +1,5 @@
-// Loops on CUDA: all steps of a scan whose body is products with weights and pointwise work, or pointwise work alone, as one
-// launch.
+// Loops on CUDA: all steps of a scan as one launch, if its body consists of products with weights, pointwise work and moves of
+// elements, or some of these.
 #include <algorithm>
 
 #include "ops/generated/device_launch.h"

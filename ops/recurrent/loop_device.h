@@ -114,8 +114,8 @@ GRAPHRUN_DEVICE Part part_of_grid(int blocks, int row_parts) {
 }
 
 // A block's columns: a range of `full` columns that begins at a multiple of Part::together. The last blocks may have fewer, or
-// none. Code that numbers a block's columns counts `full` of them: where sizes are constants in the text, so is `full`, and
-// divisions by it are cheap.
+// none. Code that numbers a block's columns always numbers `full` of them: if sizes are constants in the text, `full` is a
+// constant too, and divisions by it are cheap.
 struct Columns {
   int begin, end, full;
   GRAPHRUN_DEVICE Columns(int columns, const Part& part) {
@@ -133,8 +133,8 @@ template <class T>
 GRAPHRUN_DEVICE T* local_result(char* place, int group, const Part& part, int all_rows, int columns) {
   return reinterpret_cast<T*>(place) + group * part.rows(all_rows) * Columns(columns, part).full;
 }
-// For code that indexes the whole tensor: the address from which it finds the block's columns of a row there. `row` is counted
-// from the part's first.
+// For code that indexes the whole tensor: a base address such that these indices find the block's columns of a row in `local`.
+// `row` is counted from the part's first.
 template <class T>
 GRAPHRUN_DEVICE const T* as_whole(const T* local, int row, const Part& part, int all_rows, int columns) {
   const Columns own(columns, part);

@@ -169,8 +169,8 @@ struct Arriving {
     return made;
   }
   GRAPHRUN_DEVICE cuda::Arrivals* counter(std::int64_t step) const { return counters + step % 2; }
-  // Waits for the value of a step. With `first`, nothing has waited for it before, and the block begins to expect the value
-  // that the same buffer gets next.
+  // Waits until the value of a step has arrived. `first`: this is the first wait for it; the block then begins to expect the
+  // next value of the same buffer.
   GRAPHRUN_DEVICE void await(std::int64_t step, bool first) const {
     cuda::await_arrivals(counter(step), static_cast<int>(step / 2 % 2));
     if (first && cuda::thread_index() == 0) cuda::expect_arrivals(counter(step), bytes);

@@ -459,7 +459,7 @@ std::size_t ProductPart::passed_bytes() const {
   return static_cast<std::size_t>(most);
 }
 
-// The number in the block that has the most.
+// The number of a member's columns in the block that has the most.
 std::int64_t LoopPlan::columns_of(const LoopMember& m) const {
   return (round_up(m.columns, together) / together + column_parts - 1) / column_parts * together;
 }

@@ -45,7 +45,7 @@ struct LoopPlan {
     std::vector<char> of_last_step;
     std::vector<int> passes;  // by result: its index in `passed`, or -1
     // For a product whose results only pointwise work of the same step and block reads: their position in shared memory, so
-    // that they need not travel through the device's memory; -1: there.
+    // that they need not pass through the device's memory; -1: they are in the device's memory.
     std::int64_t local = -1;
     // By input of pointwise work: the product that computes it, and its result, if it can be local.
     std::vector<std::optional<std::pair<std::size_t, std::size_t>>> from_product;
@@ -65,8 +65,8 @@ struct LoopPlan {
   std::size_t places = 0;           // number of operands of all members
   std::vector<Passed> passed;
   bool in_clusters = false;
-  // Whether the blocks of a cluster wait for nothing of each other's but the passed factors, and each sends a part of every
-  // one: then a block waits until these have arrived, and there are no barriers of the cluster.
+  // Whether the blocks of a cluster need nothing from each other except the passed factors, and each block sends a part of
+  // every factor. Then a block waits until the factors have arrived, and the cluster has no barriers.
   bool arrives = false;
   std::int64_t column_parts = 1, row_parts = 1;    // blocks that share columns; clusters, or parts of a grid's rows
   std::int64_t together = loop::kColumnsTogether;  // a block's columns begin at multiples of this number
@@ -111,7 +111,7 @@ struct LoopPlan {
   std::size_t address_bytes() const;
   std::size_t counter_bytes() const;
   // The number of adjacent elements that a thread computes at once, if their addresses are aligned for it: four, or fewer if
-  // some threads would have none. The text contains it; it depends on no more than the number of row tiles.
+  // some threads would have none. The text contains it, so it depends on the rows only through the number of row tiles.
   static constexpr int kMostWidth = 4;
   int width_of(const LoopMember& pointwise) const;
   // Whether the kernel's text contains the sizes that do not depend on the batch, and what follows from the number of row

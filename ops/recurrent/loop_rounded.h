@@ -2,9 +2,9 @@
 // is float32 itself, and sums are float32. For the text of generated kernels, and for the host, which computes how much memory
 // they take.
 //
-// There, both factors are stored in the order in which the threads of a warp read them (runtime/cuda/matrix_units.h): a tile of
-// a left factor is 32 times four words, a tile of a right factor 32 times two. The last tiles of a matrix are padded with
-// zeros.
+// In shared memory, both factors are stored in the order in which the threads of a warp read them
+// (runtime/cuda/matrix_units.h): a tile of a left factor is 32 times four words, a tile of a right factor 32 times two. The
+// last tiles of a matrix are padded with zeros.
 #pragma once
 
 #include "ops/recurrent/loop_device.h"
@@ -80,8 +80,8 @@ GRAPHRUN_DEVICE constexpr int right_word_at(int column, int word, int deep_tiles
   return (tile * cuda::kWarpThreads + t) * kRightWords + word % cuda::kUnitWords / 4;
 }
 
-// Copies a term's factors if adjacent numbers of every factor can be loaded four at a time: where they are consecutive along
-// the summed axis, these are one or more words of a column, else parts of a word of each of four columns.
+// Copies a term's factors, of which four adjacent numbers can be loaded at a time. If these are adjacent along the summed axis,
+// they are one or more words of a column; otherwise, each is a part of a word of a different column.
 template <class Form, int terms, int groups>
 GRAPHRUN_DEVICE void bring_quads(const Product<float, terms, groups>& p, const Columns& own, int term, int column_tiles,
                                  int deep_tiles, unsigned* to) {

@@ -447,8 +447,8 @@ std::string LoopPrinter::awaiting_text(std::size_t i) const {
   return text;
 }
 
-// Whether no other read of a value of a passed factor comes before this one. Products behind its maker read it first, in the
-// same step; those before its maker read it in the next.
+// Whether no other read of the same value of a passed factor comes before this one. Products after its maker read it first, in
+// the same step; those before its maker read it in the next step.
 bool LoopPrinter::is_first_to_await(std::size_t i, std::pair<int, char> read) const {
   for (std::size_t j = 0; j < plan_.members.size(); ++j) {
     const LoopPlan::LoopMember& m = plan_.members[j];

@@ -1,6 +1,7 @@
 // The text of a kernel that runs all steps of a scan as one launch, and the arguments of the launch, from its plan
 // (ops/recurrent/loop_plan.h). The text contains the instructions, their order and types, the barriers, what blocks pass and,
-// for products on matrix units, how many tiles a warp computes at a time. Sizes are arguments.
+// for products on matrix units, how many tiles a warp computes at a time. Sizes are arguments or, in loops with large weights,
+// constants (LoopPlan::has_constant_sizes).
 #pragma once
 
 #include <optional>
@@ -13,7 +14,8 @@
 namespace graphrun {
 
 struct LoopText : DeviceText {
-  // The arguments of a launch, and those that the plan does not know: the addresses of operands, the memory for barriers.
+  // The arguments of a launch, and handles of those whose values the plan does not know: the addresses of operands, the memory
+  // for barriers.
   ArgumentLayout arguments;
   Argument places, counter;
   Argument fault;  // where faults are recorded, if `records_faults`

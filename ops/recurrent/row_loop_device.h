@@ -21,7 +21,7 @@ struct ReducedColumn {
   GRAPHRUN_DEVICE std::int32_t turns(std::int32_t lanes) const { return (n + lanes - 1) / lanes; }
 };
 
-// An operand's address from step to step: as loop::address, but each step only adds.
+// An operand's address at successive steps: the same as loop::address, but computed by additions alone.
 struct MovingPlace {
   char *now, *next, *after;  // at this step, the next, and the one after it
   std::int64_t two_steps;    // bytes
@@ -42,7 +42,7 @@ struct MovingPlace {
   }
 };
 
-// Asks for `bytes` of global memory that the block will read in the next step.
+// Prefetches `bytes` bytes of global memory that the block will read in the next step.
 GRAPHRUN_DEVICE void fetch_ahead(const char* from, std::int64_t bytes) {
   constexpr int kLine = 128;
   const auto skipped = static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % kLine);

@@ -20,20 +20,20 @@ struct RowLoopPlan {
     DType dtype = DType::kFloat32;
     std::int64_t place = -1;  // index in `places`; -1: none
     std::int64_t own = -1;    // index in `own`: it is in shared memory
-    std::int64_t kept = -1;   // index in `kept`: a copy of it is
+    std::int64_t kept = -1;   // index in `kept`: a copy of it is in shared memory
   };
   // What a block computes in each step.
   struct OwnMemory {
     std::int64_t at = 0;   // from this byte of shared memory on
     std::int64_t row = 0;  // bytes of a row; 0: each block computes all of it
   };
-  // What all steps read, of which each block makes a copy before the first.
+  // An operand that all steps read. Each block copies it to shared memory before the first step.
   struct KeptOperand {
     std::size_t place = 0;
     DType dtype = DType::kFloat32;
     std::int64_t elements = 0, at = 0;  // from this byte of shared memory on
   };
-  // What a step alone reads: an element of a sequence. The step before asks for it, so that it need not wait for memory.
+  // An element of a sequence, which only one step reads. The step before prefetches it, so that it need not wait for memory.
   struct FetchedAhead {
     std::size_t place = 0;
     std::int64_t bytes = 0;  // of a row, or in total

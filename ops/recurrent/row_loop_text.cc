@@ -108,8 +108,8 @@ ElementText element_of(const RowLoopMember& member, Comments comments) {
   return in_each_case(*member.part, [&](const auto& part) { return element_of(member, part, comments); });
 }
 
-// The statements that give the sizes in Arguments `own` the constants they are here, so that the compiler divides by constants
-// and unrolls loops. The number of rows and of steps stays an argument: one text serves all batches.
+// Statements that set the sizes in Arguments `own` to their values, as constants, so that the compiler divides by constants and
+// unrolls loops. The numbers of rows and steps stay arguments: one text serves all batches.
 std::string constants_of(const RowLoopMember& member) {
   if (member.part == nullptr || !member.fixed) return "";
   const auto set = [](const std::string& name, std::int64_t n) { return fmt::format("      own.{} = {};\n", name, n); };

@@ -14,7 +14,8 @@
 namespace graphrun {
 
 struct RowLoopText : DeviceText {
-  // The arguments of a launch, and those that the plan does not know: the addresses of operands, where faults are recorded.
+  // The arguments of a launch, and handles of those whose values the plan does not know: the addresses of operands, and where
+  // faults are recorded.
   ArgumentLayout arguments;
   Argument places, fault;
   struct RowMemberText {

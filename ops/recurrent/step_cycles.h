@@ -4,13 +4,14 @@
 
 namespace graphrun::step_cycles {
 
-// Reading that many bytes of the device's memory, while all other multiprocessors do so too, and of shared memory.
+// Reading bytes of the device's memory, while all other multiprocessors do so too; and of shared memory.
 constexpr double of_memory(double bytes) { return bytes / 24; }
 constexpr double of_own(double bytes) { return bytes / 128; }
-// A barrier, with the time until the values that others wrote before it arrive; in a cluster, also that time alone.
+// A barrier, including the time until the values that others wrote before it arrive. In a cluster, waiting for values without a
+// barrier counts the same.
 constexpr double kGridBarrier = 3000, kClusterBarrier = 1000;
-// What each thread of a block does in turn: an element of pointwise work; a term of a sum; and of a product by columns, which
-// few threads share, a term of a tile of 4 x 4 sums.
+// The work that each thread of a block does in turn: an element of pointwise work; a term of a sum; a term of a tile of 4 x 4
+// sums, for products in loops by columns, which few threads share.
 constexpr double kElement = 50, kTerm = 16, kTermOfTile = 40;
 
 }  // namespace graphrun::step_cycles

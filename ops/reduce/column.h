@@ -84,8 +84,8 @@ struct Column {
   GRAPHRUN_DEVICE std::int64_t at(std::int64_t position) const { return first + position * view.inner; }
 
   // Calls take(value, index in the tensor, position) for the part's positions from `start`; join(a, b) combines the values of
-  // two lanes. Every lane gets the part's value. All threads of the block must call it. `together`: take() takes that many
-  // positions from the one that it is given; a column has whole groups of them, and a part too.
+  // two lanes. Every lane gets the part's value. All threads of the block must call it. `together`: take() takes as many
+  // consecutive positions, from the given one on; the lengths of columns and the bounds of parts are multiples of it.
   template <int together = 1, class V, class Take, class Join>
   GRAPHRUN_DEVICE V fold(V start, const Take& take, const Join& join) const {
     V value = start;

@@ -9,7 +9,7 @@
 
 namespace graphrun {
 
-// `most`: threads of a block that takes a long column, if there are few of them; a block's threads are kThreads otherwise.
+// `most`: the most threads that a block has if there are few columns and these are long; otherwise, it has kThreads.
 inline ColumnGrid column_grid(const AxisView& view, int most = ColumnGrid::kThreads) {
   constexpr std::int64_t kCoalesced = 32, kEnoughColumns = 1 << 16;  // a warp; two waves of a large device
   constexpr std::int64_t kFewColumns = 512, kLong = 1024;            // kLong: four positions for each of the usual threads

@@ -115,7 +115,8 @@ struct Cut {
   }
 
  private:
-  // Groups of columns that have one length; row by row, so that a sum is the same in pieces and by code.
+  // Cuts into groups of columns that share a length, and row by row, so that sums have the same bits in pieces and in machine
+  // code.
   void cut_groups(std::int64_t tile, std::int64_t columns) {
     group = columns;
     cut_strips(tile);

@@ -14,8 +14,8 @@ namespace graphrun {
 
 struct ReducedInputs {
   std::size_t rank;  // of the program's shape
-  // Which input is the lengths; as many as there are inputs if there are none. Positions at or beyond them do not count, and
-  // are not computed.
+  // The index of the input that holds the lengths; the number of inputs if there are none. Positions at or beyond the lengths
+  // do not count, and are not computed.
   std::size_t lengths;
 };
 

@@ -44,7 +44,7 @@ inline constexpr const char* kRowsDoc =
 struct ProgramWork {
   KernelRequest request;  // for the program: its operands alone
   RowReads rows;
-  std::size_t lengths = 0;  // which of the node's inputs is the lengths; as many as there are inputs if there are none
+  std::size_t lengths = 0;  // the index of the input that holds the lengths; the number of inputs if there are none
 };
 ProgramWork program_work(const KernelRequest& request, bool has_lengths = false);
 

@@ -16,7 +16,7 @@ struct TileAxes {
   static constexpr std::size_t kNoAxis = static_cast<std::size_t>(-1);
   Sizes sizes;
   std::vector<std::vector<std::int64_t>> strides;  // by axis, then operand; in elements
-  // By operand: the axis along which positions are numbers of a list (RowReads), never the last; kNoAxis: there is none.
+  // By operand: the axis whose positions are given by the list of row numbers (RowReads), never the last; kNoAxis: none.
   std::vector<std::size_t> listed;
 
   // `keep_last`: the last axis is never merged, for ranges of columns. `cuts`: axes that are not merged with those before them.

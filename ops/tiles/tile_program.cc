@@ -87,7 +87,7 @@ TileProgram::TileProgram(const Sizes& result, std::span<const TensorView> inputs
   gathers_ = (in_pieces_ && !code_) || (axes_.sizes.size() > 1 && axes_.inner() < shortest);
   if (gathers_ && code_) code_ = code_for(nullptr);
   for (std::size_t k = 0; gathers_ && k < inputs.size(); ++k) {
-    // What is listed is laid out without its plan.
+    // An operand that is read by row number does not use its plan: lay_out_listed lays it out.
     const TensorView seen = {nullptr, inputs[k].dtype, rows_.selected_sizes(k, inputs[k].sizes)};
     plans_.emplace_back(result, std::span(&seen, 1));
   }

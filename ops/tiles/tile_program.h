@@ -51,8 +51,8 @@ class TileProgram {
   std::int64_t count() const { return count_; }
   std::int64_t grain() const { return grain_; }  // the fewest elements that a thread should get
   std::int64_t tile() const { return tile_; }
-  // The longest period, in elements, of the repeated operands: pieces that are aligned with it find them in one place. 1: none.
-  // If operands are read by row number, a row: pieces of whole rows need fewer calls.
+  // The longest period, in elements, of the repeated operands: for pieces that are aligned with it, they are laid out only
+  // once. 1: none is repeated. If operands are read by row number, at least a row: pieces of whole rows need fewer calls.
   std::int64_t period() const;
   int cost() const { return cost_; }  // per element, in additions
 

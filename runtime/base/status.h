@@ -43,8 +43,8 @@ struct Origin {
 // The line of a place in its file, without its end; empty where the place is unknown or the file cannot be read.
 std::string line_at(const Location& at);
 
-// The text in quotes around a place in a file, as an equation stands there: `f = sigmoid(p - q)`. Where there are no quotes,
-// the line without the spaces around it; empty where the place is unknown or the file cannot be read.
+// The quoted text that contains a place in a file, such as an equation: `f = sigmoid(p - q)`. If the place is not in quotes,
+// its line without leading and trailing spaces; empty if the place is unknown or the file cannot be read.
 std::string text_at(const Location& at);
 
 const std::string* intern_file(std::string_view path);

@@ -81,7 +81,7 @@ class Communicator {
   void introduce();
   const std::string& machine(int rank) const;  // the host name of a process's machine
   std::string name(int rank) const;            // "process 3 on 'b'"
-  int processes_here() const;                  // the number of processes on this machine, with this one
+  int processes_here() const;                  // the number of processes on this machine, including this one
   int place_here() const;                      // how many of them have lower ranks
 
   // Returns the bytes that each process passed, by rank.
@@ -99,7 +99,7 @@ class Communicator {
   std::uint64_t start(Stage stage);
   // Waits for the stage and all that follow it. Throws what a `then` has thrown.
   void wait(std::uint64_t number);
-  // For waits that are none of this object's: throws PeerEnd if another process has ended or failed.
+  // To be called while waiting for something other than this object: throws PeerEnd if another process has ended or failed.
   void check() const;
   // The total time in seconds that the functions above have waited.
   double seconds_waited() const;
@@ -123,9 +123,9 @@ class DeviceGroup;
 // that adds the same arrays in this order. An array is divided into buckets, and each process owns 1/N of every bucket: it
 // receives these elements from all others and adds them.
 //
-// Arrays in host memory: the communication thread does all of this, bucket by bucket, while the caller still computes the
-// elements behind it. Blocks that consist of zeros are not transferred, such as the rows of an embedding whose words a batch
-// lacks. Arrays on devices: finish() does all of it, and everything is transferred.
+// Arrays in host memory: the communication thread does all of this, bucket by bucket, while the caller still computes later
+// elements. Blocks that consist of zeros are not transferred, such as the rows of an embedding whose words do not occur in a
+// batch. Arrays on devices: finish() does all of it, and everything is transferred.
 class OrderedSum {
  public:
   static constexpr std::size_t kBlock = 64;  // elements
@@ -136,7 +136,8 @@ class OrderedSum {
   OrderedSum(DeviceGroup& group, std::size_t count);
 
   // This process's array, float32 [count], zeros at first. The elements that ready() has announced must not be written until
-  // finish(). Of the two functions, the one for where arrays are; the other throws InternalError.
+  // finish(). numbers() is for arrays in host memory, numbers_on_device() for arrays on devices; otherwise, they throw
+  // InternalError.
   const Tensor& numbers() const;
   const DeviceMemory& numbers_on_device() const;
 
@@ -150,11 +151,12 @@ class OrderedSum {
     int first = 0, last = 0;  // the arrays of these processes are added, in this order; those of others are ignored
     bool begins = true;       // the sum starts with the array of process `first`
     Result result = Result::kAll;
-    // On devices, whether all arrays are added as their library likes: last bits then depend on the processes. Only with kAll,
-    // a sum that begins, and the arrays of all processes.
+    // On devices, whether their library may choose the order of addition; the last bits then depend on the number of processes.
+    // Only with kAll, a sum that begins, and the arrays of all processes.
     bool any_order = false;
   };
-  // Begins an addition. All processes must call it with the same argument, then ready() with `count` at last, then finish().
+  // Begins an addition. All processes must call it with the same argument, then ready(), the last time with `count`, then
+  // finish().
   void begin(const Round& round);
   // The first `end` elements of the array have their values.
   void ready(std::size_t end);

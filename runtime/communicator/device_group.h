@@ -14,8 +14,8 @@ namespace graphrun {
 
 // All processes call the same functions in the same order. Work is done in the order of the device's stream; it may still be
 // in progress when a function returns. All pointers are to the device's memory. The functions throw PeerEnd if another process
-// ends before they are done, and UserError (kRunFailed, E0513); then, no work is in progress any more, and the object can only
-// be destroyed.
+// ends before they are done, and UserError (kRunFailed, E0513) if the device or its library fails. After either, no work is in
+// progress, and the object can only be destroyed.
 class DeviceGroup {
  public:
   virtual ~DeviceGroup() = default;
@@ -48,7 +48,7 @@ class DeviceGroup {
   };
   virtual void add(const Addition& addition) = 0;
 
-  // Waits until all of this is done.
+  // Waits until all work that the functions above have begun is done.
   virtual void wait() = 0;
 };
 

@@ -20,7 +20,7 @@ std::size_t bytes_of(std::size_t elements) { return elements * sizeof(float); }
 
 struct OrderedSum::OnDevice : OrderedSum::Impl {
   OnDevice(DeviceGroup& all, std::size_t elements) : group(all), me(all.rank()), n(all.size()), count(elements) {
-    // Slices of one bucket are equally long, as share() wants them: the last ones go beyond the end of the elements.
+    // share() requires slices of equal length in a bucket, so the last ones extend beyond the last element.
     const std::size_t units = static_cast<std::size_t>(n) * kBlock;
     buckets = divided_into_buckets(count, (kDeviceBucket + units - 1) / units * units, kBlock, n);
     std::size_t room = 0, of_slice = 0;
@@ -34,7 +34,7 @@ struct OrderedSum::OnDevice : OrderedSum::Impl {
     group.device().clear(array.raw(), array.bytes());
   }
 
-  // Where this process's slice of a bucket is in the array.
+  // Where the slice of process `rank` begins in the array.
   std::size_t begin_of(const SumBucket& bucket, int rank) const {
     return bucket.all.begin + bucket.of_slice * static_cast<std::size_t>(rank);
   }

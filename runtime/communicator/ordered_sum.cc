@@ -16,7 +16,7 @@ namespace {
 
 // Small buckets are sent early and leave little to send after the last gradient; large ones need fewer messages.
 constexpr std::size_t kBucket = std::size_t{1} << 19, kBlock = OrderedSum::kBlock;  // elements
-// So many buckets are exchanged at the same time at most, which limits the memory for what they receive.
+// The most buckets that are exchanged at the same time: a limit to the memory for what they receive.
 constexpr std::size_t kMostBuckets = 16;
 
 // Other messages, which may be in progress at the same time, have the tag 0.
@@ -99,7 +99,7 @@ struct OrderedSum::OnHost : OrderedSum::Impl, std::enable_shared_from_this<Order
       }
       data = packed.data();
     }
-    // The message that says which blocks there are, and these.
+    // Adds the message that says which blocks there are, and the message with these blocks.
     void add_to(std::vector<Transfer>& transfers, int to, int tag) {
       transfers.push_back({to, blocks.data(), nullptr, blocks.bytes(), tag});
       transfers.push_back({to, data, nullptr, elements * sizeof(float), tag});
@@ -171,7 +171,7 @@ struct OrderedSum::OnHost : OrderedSum::Impl, std::enable_shared_from_this<Order
     bucket.received = room(own.size() * static_cast<std::size_t>(n - 1));
     std::vector<Transfer> transfers;
     for (int step = 1; step < n; ++step) {
-      const int from = (me + n - step) % n, to = (me + step) % n;  // each process has another order of peers
+      const int from = (me + n - step) % n, to = (me + step) % n;  // each process has a different order of peers
       if (is_added(from) && own.size() > 0) {
         receive(bucket, from, own.size(), received_from(bucket, from), tag, transfers);
       }

@@ -1,4 +1,4 @@
-// What OrderedSum has in common for arrays on the host and on devices: how arrays are divided, and what is done to them.
+// What OrderedSum's implementations for arrays on the host and on devices share: the division of arrays, and the operations.
 #pragma once
 
 #include <algorithm>

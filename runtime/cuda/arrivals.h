@@ -1,4 +1,4 @@
-// A counter of the bytes that arrive in the shared memory of a block of a cluster; primitives.h has what is done with it.
+// A counter of the bytes that arrive in the shared memory of a block of a cluster; primitives.h has its operations.
 #pragma once
 
 namespace graphrun::cuda {

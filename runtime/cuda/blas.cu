@@ -136,7 +136,7 @@ void side_by_side(void* stream, std::size_t count, const std::function<void(std:
   check(cudaEventRecord(side.begun, static_cast<cudaStream_t>(stream)), "an event");
   for (std::size_t i = 0; i < used; ++i)
     check(cudaStreamWaitEvent(side.streams[i], side.begun, 0), "waiting for another stream");
-  std::exception_ptr failure;  // the streams are joined even then: a recording must not end with one that is not
+  std::exception_ptr failure;  // streams are joined even after a failure: a recording cannot end with a forked stream
   try {
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t turn = i % (used + 1);

@@ -55,9 +55,9 @@ void multiply_column_major(void* stream, const ColumnMajorCall& call, const std:
 // Whether the device of a stream rounds the factors of products on its matrix units.
 bool has_matrix_units_on(void* stream);
 
-// Calls work(i, stream) for i below `count`, which launches work that does not depend on that of others. The work of all starts
-// when what was launched on `stream` before has ended, and ends before what is launched there later. Small products do not fill
-// a device: several at once take little longer than one.
+// Calls work(i, stream) for each i below `count`; the calls launch work that does not depend on each other. All of it starts
+// after the work launched on `stream` before has ended, and ends before work launched there later starts. Small products do not
+// fill a device: several at once take little longer than one.
 void side_by_side(void* stream, std::size_t count, const std::function<void(std::size_t, void*)>& work);
 
 template <class T>

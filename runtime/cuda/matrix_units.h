@@ -117,8 +117,8 @@ void multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 
 #endif
 
-// The units truncate their sums, and over many products these errors accumulate, so each sum is added outside. Where a factor
-// is infinite, the products of its upper part alone count: infinity times a lower part of 0 is NaN.
+// The units truncate their sums, and over many products these errors accumulate, so each sum is added to `d` outside of
+// them. Where a factor is infinite, the products of its upper part alone count: infinity times a lower part of 0 is NaN.
 template <>
 GRAPHRUN_DEVICE void multiply_add<SplitFloat32>(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   unsigned upper_a[4], lower_a[4], upper_b[2], lower_b[2];

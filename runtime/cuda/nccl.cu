@@ -25,8 +25,8 @@ namespace {
 using NcclClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kSpinning{20};           // how long a wait keeps its core
-constexpr std::chrono::microseconds kBetweenQuestions{100};  // after that
-constexpr std::chrono::seconds kToLearnWhy{3};               // NCCL may miss a process before the communicator does
+constexpr std::chrono::microseconds kBetweenQuestions{100};  // between two polls after that
+constexpr std::chrono::seconds kToLearnWhy{3};               // NCCL may notice a lost process before the communicator does
 
 void* open_nccl(std::string& why) {
   const char* const named = std::getenv("GRAPHRUN_NCCL_LIBRARY");
@@ -34,8 +34,7 @@ void* open_nccl(std::string& why) {
 #if defined(__CUDACC__)
   if (name.empty()) {
     void* const found = open_of_toolkit({"libnccl.so.2"});
-    if (found == nullptr)
-      why = "there is no libnccl.so.2 where libraries are looked for, nor under $CUDA_HOME or /usr/local/cuda";
+    if (found == nullptr) why = "there is no libnccl.so.2 on the library search path, nor under $CUDA_HOME or /usr/local/cuda";
     return found;
   }
 #else
@@ -139,7 +138,7 @@ class NcclGroup : public DeviceGroup {
   }
 
  private:
-  // Until the last call is no longer in progress: it has put its work into the stream.
+  // Waits until the last call is no longer in progress, that is, until it has put its work into the stream.
   void settle(const char* what) {
     until([&] {
       NcclResult state = kNcclSuccess;
@@ -149,7 +148,7 @@ class NcclGroup : public DeviceGroup {
     });
   }
 
-  // Waits until `done` returns true. If a process is lost meanwhile, nothing else would end what waits for it.
+  // Waits until `done` returns true. If a process is lost meanwhile, aborts: nothing else would end work that waits for it.
   void until(const std::function<bool()>& done) {
     const NcclClock::time_point begun = NcclClock::now();
     while (true) {

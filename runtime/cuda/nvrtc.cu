@@ -26,7 +26,7 @@ constexpr DeviceHeader kStandardHeaders[] = {
 
 void* open_library(std::string& why) {
   if (void* library = open_of_toolkit({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})) return library;
-  why = "there is no libnvrtc.so of CUDA 12 or 13 where libraries are looked for, nor under $CUDA_HOME or /usr/local/cuda";
+  why = "there is no libnvrtc.so of CUDA 12 or 13 on the library search path, nor under $CUDA_HOME or /usr/local/cuda";
   return nullptr;
 }
 

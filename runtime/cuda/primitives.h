@@ -9,9 +9,9 @@
 #if defined(__CUDACC__)
 
 #define GRAPHRUN_GLOBAL __global__ static
-// A kernel whose blocks have up to that many threads: the compiler limits the registers of each.
+// A kernel whose blocks have at most `threads` threads: the compiler limits the registers of each thread accordingly.
 #define GRAPHRUN_GLOBAL_OF(threads) GRAPHRUN_GLOBAL_OF_BLOCKS(threads, 1)
-// The same, so that a multiprocessor has room for that many blocks.
+// The same, with registers limited so that a multiprocessor has room for `blocks` blocks.
 #define GRAPHRUN_GLOBAL_OF_BLOCKS(threads, blocks) __global__ static __launch_bounds__(threads, blocks)
 #define GRAPHRUN_DEVICE __device__ __forceinline__
 // The entry point of a generated kernel, looked up by name; its one parameter is a struct, which the launch passes as bytes.
@@ -72,8 +72,8 @@ GRAPHRUN_DEVICE T* memory_of(int rank, T* mine) {
   return theirs;
 }
 
-// Blocks of a cluster count the bytes that arrive in their shared memory, in rounds: one begins at the end of the one before
-// it, and ends when all bytes have arrived that the block expects in it. Bytes may arrive before the block says how many it
+// Blocks of a cluster count the bytes that arrive in their shared memory, in rounds. A round begins when the previous one ends,
+// and ends when all bytes that the block expects in it have arrived. Bytes may arrive before the block says how many it
 // expects.
 GRAPHRUN_DEVICE unsigned place_in_shared(const void* at) { return static_cast<unsigned>(__cvta_generic_to_shared(at)); }
 // By one thread, before a barrier of the cluster.
@@ -120,7 +120,7 @@ GRAPHRUN_DEVICE void send_words(int rank, unsigned* mine, const unsigned (&words
 // The word of another thread of the warp: the one whose index differs in the bits of `distance`. All threads of the warp must
 // call it, and the other must exist.
 GRAPHRUN_DEVICE unsigned word_of_other(unsigned mine, int distance) { return __shfl_xor_sync(0xFFFFFFFFU, mine, distance); }
-// Asks for the line of global memory that contains `at`, so that a later load does not wait for it.
+// Prefetches the line of global memory that contains `at`, so that a later load does not wait for it.
 GRAPHRUN_DEVICE void fetch_ahead(const void* at) { asm volatile("prefetch.global.L1 [%0];" ::"l"(at)); }
 // The block's shared memory, of the size that the launch requested, aligned to 16 bytes.
 GRAPHRUN_DEVICE void* shared_memory() {

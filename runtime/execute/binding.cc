@@ -239,8 +239,8 @@ void Binder::reserve_for_prepared(BoundRegion& body) {
   }
 }
 
-// Gives the data that kernels prepare from variables alone a place that outlives the run, if threads share the body by columns,
-// and for kernels that are always better off prepared.
+// Gives the data that kernels prepare from variables and lasting feeds alone a place that outlives the run, if threads share
+// the body by columns, and for kernels that are always better off prepared.
 void Binder::keep_what_lasts(BoundRegion& region, bool by_columns) {
   const std::vector<std::int32_t>& variables = variables_[region.index];
   for (std::size_t i = 0; i < region.instructions.size(); ++i) {
@@ -318,7 +318,7 @@ std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbol
   binding->symbols = symbols;
   Binder binder(program, binding->symbols, target, store, of_feeds);
   binding->root = binder.bind_root();
-  // After the root, whose values of a negative size are refused with their names.
+  // After the root: errors about the sizes of its values name the node that causes them.
   for (const VariableSpec& spec : program.variables) binding->variable_sizes.push_back(evaluate(spec.shape, symbols));
   for (const FetchSpec& spec : program.fetches) binding->fetch_sizes.push_back(evaluate(spec.shape, symbols));
   binding->packed = binder.take_packed();

@@ -23,8 +23,8 @@ struct Binding {
   std::vector<Sizes> variable_sizes, fetch_sizes;  // by number
   std::vector<std::int64_t> scan_steps;            // space for the positions of nested scans, outermost first
   const void* base = nullptr;                      // the arena that the current addresses refer to
-  std::vector<PackedWeights*> packed;              // for all its instructions, of variables alone
-  std::vector<PackedWeights*> packed_feeds;        // the same of lasting feeds
+  std::vector<PackedWeights*> packed;              // of all its instructions, derived from variables alone
+  std::vector<PackedWeights*> packed_feeds;        // the same, derived from lasting feeds
   std::vector<const BoundInstruction*> numbered;   // by number - 1
   std::int64_t most_steps = 0;                     // the largest of its scans
   std::unique_ptr<RecordedRuns> recorded;          // on a device only

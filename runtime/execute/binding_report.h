@@ -24,7 +24,7 @@ struct LoopObstacle {
   std::string loop, why;
   Location at;
 };
-// The loops of the program, and those inside them, of which that is true. Throws as describe_loops does.
+// All such loops of the program, including those inside other loops. Throws as describe_loops does.
 std::vector<LoopObstacle> loop_obstacles(const Program& program, const SymbolValues& sizes, Target target);
 
 // The arena with what kernels work in, and what they keep outside of it from run to run; on the CPU by threads() threads.

@@ -114,8 +114,8 @@ void DeviceSide::finish(const std::vector<Tensor>& fetched) {
   if (fault.node != 0) tell(fault, binding);
 }
 
-// The fault stays in the device's memory until it is reported, and every run copies what it finds there: so it is the fault of
-// the first run that reports one.
+// The fault stays in the device's memory until it is reported, and every run copies what it finds there. So it belongs to the
+// earliest run whose copy contains it.
 void DeviceSide::tell(const IndexFault& fault, const Binding& binding) {
   const Binding* of = &binding;
   for (auto run = under_way_.rbegin(); run != under_way_.rend(); ++run) {

@@ -51,8 +51,8 @@ class DeviceSide {
   // The last run, to be waited for later, possibly after other runs have begun. Must not outlive the device side.
   class UnderWay {
    public:
-    // Like DeviceSide::finish, for that run alone. If an earlier run had a fault that has not been reported yet, this one
-    // reports it if it encountered it.
+    // Like DeviceSide::finish, for this run alone. Also throws the error for a fault of an earlier run that had not been
+    // reported when this run ended on the device.
     void finish();
 
    private:

@@ -17,7 +17,7 @@ class DeviceVariables {
 
   // The variable's address on the device, holding the tensor's elements unless the device has newer ones.
   void* give(const std::string& name, const Tensor& tensor);
-  // Makes the variable's copy lie in `place`, memory of the tensor's size, with its elements, until forget().
+  // Moves the variable's copy to `place`, memory of the tensor's size, where it stays until forget().
   void put(const std::string& name, const Tensor& tensor, const DeviceMemory& place);
   // Marks the variable as about to be written by a run on the device.
   void will_write(const std::string& name) { copies_.at(name).newer = true; }

@@ -37,8 +37,8 @@ class Variables {
   void erase(const std::string& name);
   const std::map<std::string, Tensor>& all() const;
 
-  // For variables on a device: makes the copy there lie in memory of the caller's until the variable is set again, and says
-  // that others than a run have written it there.
+  // For variables on a device. put_on_device moves the copy there to the caller's memory, where it stays until the variable is
+  // set again; mark_written_on_device says that code other than a run has written the copy.
   void put_on_device(const std::string& name, const DeviceMemory& place);
   void mark_written_on_device(const std::string& name);
 
@@ -63,9 +63,9 @@ struct RunOptions {
   // On the CPU, called after each instruction of the root with the number of those that are done: see last_writes.
   std::function<void(std::size_t done)> progress = nullptr;
   // Results stay in device memory (Tensor::on_device), to be fed to other runs, and the run may still be in progress when run()
-  // returns: see Executable::finish. If nothing references the results of the run before last any more, they are in its memory:
-  // so runs that are fed the results of the run before them come again at the same addresses, and are replayed. No effect on
-  // the CPU.
+  // returns: see Executable::finish. If nothing references the results of the run before last any more, the results reuse their
+  // memory. So the addresses of runs that are fed the results of the run before them recur, and these runs are replayed. No
+  // effect on the CPU.
   bool on_device = false;
 };
 

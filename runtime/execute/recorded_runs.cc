@@ -8,8 +8,8 @@ namespace {
 constexpr int kTimesBefore = 2;  // runs of a shape before it is recorded
 // A recording stores the arguments of every launch: so longer runs get fewer recordings, and very long ones none.
 constexpr std::int64_t kMostLaunches = 16384, kManyLaunches = 1024;
-// Steps that are fed the results of the step before them have two sets of addresses, and others where a batch begins or its
-// rows are laid out again.
+// Steps that are fed the results of the step before them alternate between two sets of addresses; other addresses occur where a
+// batch begins or its rows are rearranged.
 constexpr std::size_t kMostRuns = 8;
 
 }  // namespace

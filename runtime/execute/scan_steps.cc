@@ -65,7 +65,7 @@ void ScanSteps::set_state(BoundRegion& body, std::size_t s, std::int64_t k) cons
   }
 }
 
-// Alternates, so that the last step writes to the end's own memory.
+// Alternates, so that the last step writes to the final state's own memory.
 void* ScanSteps::written(std::size_t s, std::int64_t k) const {
   return (scan_.steps - 1 - k) % 2 == 0 ? outputs_[s].data : scan_.states[s].block;
 }

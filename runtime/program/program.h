@@ -40,8 +40,8 @@ struct FetchSpec {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;
-  // The feed of which it is a copy with some rows replaced, if nothing reads the feed after that: a run that may overwrite its
-  // feeds replaces the rows in the feed's memory. -1: none.
+  // If the fetch is a copy of a feed with some rows replaced, and nothing reads the feed afterwards: that feed. A run that may
+  // overwrite its feeds replaces the rows in the feed's memory. -1: none.
   std::int32_t feed = -1;
 };
 
@@ -73,8 +73,8 @@ struct BlockSpec {
 // How a scan passes a state from one step to the next.
 struct StateSpec {
   enum class Mode : std::uint8_t {
-    kAlternate,  // steps write alternately to a block of the body and to the end's memory, so that the last writes to the end
-    kInPlace,    // every step updates the end's memory, which starts as a copy of the begin
+    kAlternate,  // steps alternate between a block of the body and the final state's memory; the last step writes to the latter
+    kInPlace,    // every step updates the final state's memory, which starts as a copy of the initial state
     kStacked,    // the state is also an output of the step: each step reads what the previous one wrote to the stack
   } mode = Mode::kAlternate;
   std::int32_t index = -1;  // kAlternate: the body's block; kStacked: the number of the stacked output
@@ -102,7 +102,7 @@ struct Instruction {
   ScanSpec scan;            // kScan
   bool concurrent = false;  // kScan of the root: may run concurrently with the previous scan and its group
   Location at;
-  // Where several nodes became one: each of them, in the order of the code that it carries.
+  // If several nodes were combined into this one: each of them, in the order in which `attributes` holds their code.
   std::vector<Origin> origins = {};
 
   // The value of operand o, counting inputs, then outputs; -1: absent.
@@ -110,10 +110,10 @@ struct Instruction {
 };
 
 // The roles of the operands of a scan instruction and of the slots of its body: only this class knows their order.
-//  - Inputs of the instruction: begins, sequences, invariants. Outputs: ends, then stacks.
+//  - Inputs of the instruction: initial states, sequences, invariants. Outputs: final states, then stacks.
 //  - Slots of the body: states before the step, slices of the sequences, invariants, the step's number (INT32 []), then states
-//    after the step and slices of the stacks. A begin, a sequence or an invariant is the instruction's input of the same
-//    number as its slot.
+//    after the step and slices of the stacks. An initial state, a sequence or an invariant is the instruction's input of the
+//    same number as its slot.
 struct ScanSlots {
   enum class Role : std::uint8_t { kState, kSequence, kInvariant, kPosition, kNextState, kStack };
   struct Slot {

@@ -26,13 +26,13 @@ struct Obstacle {
     kNarrow,         // `found` columns of the widest result; a thread takes `bound` at least
     kMuchOfRow,      // in arithmetic operations of one row, all of which one block computes
     kArgumentBytes,  // of a launch
-    kBlockBytes,     // of shared memory, which a block needs and has
+    kBlockBytes,     // `found` bytes of shared memory, of which a block has `bound`
     // For the instruction `at`.
     kLoopInside,
     kNoColumns,       // no kernel for columns
     kNoRows,          // no kernel for rows
     kReadsOtherRows,  // of `value`
-    kOtherRowCount,   // `found` rows, where `value`, or if that is -1 what comes before, has `bound`
+    kOtherRowCount,   // `found` rows, but `value` has `bound`; if that is -1, the instructions before it have
     kOneForAllRows,   // a result that all threads would write to one place
     kNoPart,          // a launch cannot contain this instruction
     kDeep,            // each element reduces too many others for one thread

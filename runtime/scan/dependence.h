@@ -20,9 +20,10 @@ std::int64_t slot_memory(const BoundScan& scan, std::size_t slot, int step);
 using ReadElsewhere = std::function<bool(std::size_t instruction, std::size_t operand)>;
 std::vector<char> barriers_before(const BoundScan& scan, const ProgramLayout& layout, const ReadElsewhere& elsewhere = {});
 
-// Whether the rows of a bound scan's body occupy disjoint memory if every result is `rows` rows of its last axis: then a thread
-// at another step, with other rows, never touches theirs. Blocks of the body that reuse the same bytes are cut at the same
-// places only if they have the same size; and what a step computes must be read as the same rows.
+// Whether different rows of a bound scan's body never share memory, if every result consists of `rows` rows along its last
+// axis. Threads that own different rows can then be at different steps. This requires that blocks of the body that reuse the
+// same bytes have the same size, so that they are divided at the same places, and that what a step computes is read as the same
+// rows.
 bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::int64_t rows);
 
 }  // namespace graphrun

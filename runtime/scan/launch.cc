@@ -40,7 +40,7 @@ class SlotPlaces {
   LoopPlace stack(std::size_t index) const {
     return sequence(outputs_[scan_.slots.stack_output(index)], scan_.stack_stride[index]);
   }
-  // Where step k writes the state: alternating, so that the last step writes to the end's own memory.
+  // Where step k writes the state: alternating, so that the last step writes to the final state's own memory.
   LoopPlace after(std::size_t s) const {
     if (scan_.states[s].spec.mode == StateSpec::Mode::kInPlace) return fixed(outputs_[s].data);
     char *end = bytes_at(outputs_[s].data), *block = scan_.states[s].block;

@@ -38,8 +38,8 @@ struct LoopRun {
 
 class LoopKernel {
  public:
-  // Bytes of workspace that every loop has: the blocks synchronize on it. Behind them is what they pass to each other, at most
-  // what the body's kernels say (Kernel::passed_bytes).
+  // Bytes of workspace that every loop has, on which its blocks synchronize. What the blocks pass to each other follows them:
+  // at most the bytes that the body's kernels declare (Kernel::passed_bytes).
   static constexpr std::size_t kWorkspace = 256;
 
   virtual ~LoopKernel() = default;

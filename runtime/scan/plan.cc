@@ -40,7 +40,7 @@ bool belong_together(std::span<const BoundInstruction> scans, int threads) {
   return least >= kWorkOfLoop && most <= kUnevenThreads * least;
 }
 
-// What launches are made for and by.
+// What find_launch needs in addition to the scan.
 struct Launches {
   const ProgramLayout& layout;
   const LoopCompiler& compiler;

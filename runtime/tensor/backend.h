@@ -109,7 +109,7 @@ class DeviceMemory {
   DeviceMemory() = default;
   // Throws like allocate_on.
   DeviceMemory(Backend& backend, std::size_t bytes) : memory_(allocate_on(backend, bytes)), bytes_(bytes) {}
-  // `bytes` bytes of this block from byte `begin` on; the part keeps the whole block.
+  // `bytes` bytes of this block from byte `begin` on; the part keeps the whole block alive.
   DeviceMemory part(std::size_t begin, std::size_t bytes) const {
     DeviceMemory part;
     part.memory_ = {memory_, static_cast<char*>(memory_.get()) + begin};

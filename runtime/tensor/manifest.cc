@@ -54,7 +54,7 @@ nlohmann::json parse_manifest(const std::string& text, const std::string& format
   try {
     manifest = Json::parse(text, check);
   } catch (const Json::exception& error) {
-    refused(refuse, std::string("its manifest is no JSON: ") + error.what());
+    refused(refuse, std::string("its manifest is not JSON: ") + error.what());
   }
   if (!manifest.is_object() || !manifest.contains("format") || manifest["format"] != format || !manifest.contains("version") ||
       !manifest["version"].is_number_unsigned() || manifest["version"].get<std::uint64_t>() == 0) {

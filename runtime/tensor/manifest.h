@@ -16,7 +16,7 @@ namespace graphrun {
 inline constexpr std::uint64_t kLargestManifest = std::uint64_t{16} << 20;  // bytes
 using ListedFiles = std::map<std::string, FileDigest>;                      // by name; '/' separates folders
 
-// Throws the reader's own error with the reason: "its manifest is no JSON: …". Must not return.
+// Throws the reader's own error with the reason: "its manifest is not JSON: …". Must not return.
 using RefuseManifest = std::function<void(const std::string& why)>;
 
 // `kind`: "checkpoint" if `format` is "graphrun checkpoint". The version is a number from 1, and may be newer than this

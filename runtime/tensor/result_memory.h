@@ -21,10 +21,10 @@ class ResultMemory {
   std::vector<std::array<Tensor, 2>> used_;
 };
 
-// On a device, where runs are replayed if their addresses come again (RecordedRuns). So the results of a run lie together in
-// one of two sets of memory: the first if no tensor references memory that the run needs there, else the second. Runs that are
-// fed the results of the run before them use the sets in turn, and a sequence of runs after which all results are let go begins
-// at the first set again.
+// On a device, where runs are replayed if their addresses recur (RecordedRuns). So the results of a run lie together in one of
+// two sets of memory: the first if no tensor references memory that the run needs there, else the second. Runs that are fed the
+// results of the run before them use the sets in turn; once all results have been released, the next sequence of runs begins at
+// the first set again.
 class DeviceResultMemory {
  public:
   struct Result {

@@ -128,7 +128,7 @@ Json parse_header(const std::string& text, const std::string& path) {
     if (!header.is_object()) bad_file(path, "its header is not a JSON object");
     return header;
   } catch (const Json::exception& error) {
-    bad_file(path, std::string("its header is no JSON: ") + error.what());
+    bad_file(path, std::string("its header is not JSON: ") + error.what());
   }
 }
 

@@ -39,7 +39,7 @@ struct TensorView {
   }
 };
 
-// The bytes of a tensor's elements. Throws UserError (E0503) if 64 bits do not count them.
+// The bytes of a tensor's elements. Throws UserError (E0503) if their number exceeds 64 bits.
 std::size_t tensor_bytes(DType dtype, const Sizes& sizes);
 
 class Tensor {
@@ -52,8 +52,8 @@ class Tensor {
   // In a device's memory, uninitialized: results that a run leaves for the next one (RunOptions::on_device). dtype and sizes
   // are available; to read elements, call to_host(). Throws as above.
   Tensor(DType dtype, Sizes sizes, Backend& device);
-  // The same in a block of the device's memory that is large enough. Tensor and block keep the memory; only copies of the
-  // tensor count as sharing it.
+  // The same in a block of the device's memory that is large enough. Tensor and block both keep the memory alive; only
+  // copies of the tensor count as sharing it.
   Tensor(DType dtype, Sizes sizes, Backend& device, const DeviceMemory& memory);
 
   template <class T>

@@ -1,5 +1,5 @@
-// Work that several threads do at the same time, each alone: batches of their own, as against parallel_ranges, where threads
-// share one piece of work.
+// Runs separate pieces of work, such as batches, at the same time, one on each thread. With parallel_ranges, by contrast,
+// threads share one piece of work.
 #pragma once
 
 #include <exception>

@@ -14,9 +14,10 @@ namespace graphrun {
 // The number of cores that this process may use: by its affinity mask and its control group's share of processor time.
 int core_count();
 
-// Sets the process's number of threads, from 1 to core_count(), for work that the calling thread starts from now on. A program
-// calls it once, with threads() unless the user gives a number, before it makes executables: a library primitive keeps the
-// number of threads it was made with, and without the call libraries use OpenMP's own default, which ignores control groups.
+// Sets the process's number of threads, from 1 to core_count(), and that of libraries for work that the calling thread starts.
+// A program calls it once, with threads() unless the user gives a number, before it makes executables: a library primitive
+// keeps the number of threads it was made with, and without the call libraries use OpenMP's own default, which ignores control
+// groups.
 // Throws UserError (kUsage, E0506) if the number is out of range.
 void set_threads(int threads);
 // How many threads work that the calling thread starts may use: 1 while a SingleThread exists there, else the process's number,

@@ -230,13 +230,14 @@ TEST(GenerationMistakes, TellOfWhatIsNotMadeOfOneInputOfWords) {
   };
   EXPECT_EQ(message_of(decode("words + 1"), spec), "no error");
   EXPECT_EQ(message_of(decode("words + 1"), by_input), "no error");
-  EXPECT_THAT(message_of(decode("words + tags"), spec),
-              ::testing::AllOf(HasSubstr("E0432"), HasSubstr("'y' of scan 'decode' is made of several inputs: tags, words"),
-                               HasSubstr("name the one whose words are generated: feed: \"tags\"")));
+  EXPECT_THAT(
+      message_of(decode("words + tags"), spec),
+      ::testing::AllOf(HasSubstr("E0432"), HasSubstr("'y' of scan 'decode' is computed from several inputs: tags, words"),
+                       HasSubstr("name the one whose words are generated: feed: \"tags\"")));
   EXPECT_THAT(message_of(decode("words + tags"), by_input), ::testing::AllOf(HasSubstr("E0434"), HasSubstr("'tags'")));
   EXPECT_THAT(
       message_of(decode("argmax(expand(heat, axis=0), axis=0)"), spec),
-      ::testing::AllOf(HasSubstr("E0432"), HasSubstr("which is not made of an input of the graph with a word for each")));
+      ::testing::AllOf(HasSubstr("E0432"), HasSubstr("which is not computed from an input of the graph with a word for each")));
 }
 
 TEST(GenerationMistakes, TellOfWhatNeedsAllStepsAtOnce) {

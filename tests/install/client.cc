@@ -1,4 +1,4 @@
-// Loads a cell from the installed folder graphs, compiles it and runs one step: all that a client of the library has to write.
+// Loads a cell from the installed graphs folder, compiles it and runs one step: all that a client of the library has to write.
 #include <cstdio>
 #include <memory>
 #include <vector>

@@ -150,7 +150,7 @@ TEST(Checkpoint, RefusesHostileManifests) {
   const auto listing = [&](const std::string& files) {
     return message(R"({"format":"graphrun checkpoint","version":1,"files":)" + files + "}");
   };
-  EXPECT_THAT(message(""), HasSubstr("no JSON"));
+  EXPECT_THAT(message(""), HasSubstr("not JSON"));
   EXPECT_THAT(message("[]"), HasSubstr("no checkpoint's"));
   EXPECT_THAT(message(std::string(1 << 20, '[')), HasSubstr("nested too deep"));
   EXPECT_THAT(message(R"({"format":"else","version":1})"), HasSubstr("no checkpoint's"));

@@ -113,7 +113,7 @@ TEST_F(Ensemble, RefusesAModelOfAnotherGraph) {
             0);
   const Ran ran = with("members.1 = ../../runs/seed-2", "members.1 = ../../gated");
   EXPECT_EQ(ran.code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("E0668"), HasSubstr("is of another graph than the job's"),
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("E0668"), HasSubstr("does not belong to the job's graph"),
                              HasSubstr("the graph has no 'members.1.decode.read.first.Uz'")));
 }
 
@@ -124,7 +124,7 @@ TEST_F(Ensemble, MistakesAreToldAtTheirPlaces) {
               AllOf(HasSubstr("other.pbtxt:"), HasSubstr("a second model for 'members.0'")));
   EXPECT_THAT(
       with("members.1 =", "member.1 =").err,
-      AllOf(HasSubstr("other.pbtxt:"), HasSubstr("is of another graph than the job's"), HasSubstr("begins with 'member.1.'")));
+      AllOf(HasSubstr("other.pbtxt:"), HasSubstr("does not belong to the job's graph"), HasSubstr("begins with 'member.1.'")));
   EXPECT_THAT(with("models = 2", "models = 3").err,
               AllOf(HasSubstr("other.pbtxt:"), HasSubstr("no model is loaded for 'members.2.")));
   EXPECT_THAT(with("models = 2", "models = 1").err, HasSubstr("no parameter of the graph begins with 'members.1.'"));

@@ -24,8 +24,8 @@ TEST_F(Generate, NamesTheSettingThatIsWrong) {
     EXPECT_EQ(ran.code, 0) << setting;
     EXPECT_THAT(ran.err, AllOf(HasSubstr("warning[E0421 unused-setting]"), HasSubstr(message))) << setting;
   };
-  warned("infer.say.generate.length.alpha=0.5", "alpha is a part of normalize: GNMT");
-  warned("infer.say.generate.sample.temperature=2", "a beam searches and sample draws");
+  warned("infer.say.generate.length.alpha=0.5", "alpha has no effect without normalize: GNMT");
+  warned("infer.say.generate.sample.temperature=2", "beam has no effect: sample draws words");
   const Ran graph = graphrun({"train", "graphs/translator.pbtxt", "--out", "no"});
   EXPECT_EQ(graph.code, 3);
   EXPECT_THAT(graph.err, HasSubstr("'graphs/translator.pbtxt' is a graph; expected a job"));
@@ -36,9 +36,9 @@ TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {g + "scan=decod", "has no scan 'decod' to generate with"},
       {g + "feed=x", "takes no sequence 'x'"},
-      {g + "score=nll", "generation would need 'target', which is known in training alone"},
+      {g + "score=nll", "generation would need 'target', which is known only in training"},
       {g + "score=alignment", "must give a number for each word"},
-      {g + "begin=<start>", "'<start>' is no entry of the vocabulary of field 'right'"},
+      {g + "begin=<start>", "'<start>' is not an entry of the vocabulary of field 'right'"},
       {g + "max_length=2 * target_time", "no input that generation reads holds the lengths of 'target_time'"},
       {g + "max_length=2 ^ source_time", "max_length is a sum of numbers and sizes"},
       {g + "n_best=4", "n_best is 4, above the beam of 3"},
@@ -51,7 +51,7 @@ TEST_F(Generate, MistakesAreFoundBeforeAnyTraining) {
       {"infer.say.write=NUMBERS", "what is generated is written as TEXT or JSON"},
       {g + "align.from=logits", "must give a number for each position of the input"},
       {g + "align.field=lefd", "lefd"},
-      {g + "align.replace=<none>", "'<none>', which is to be replaced, is no entry of the vocabulary of field 'right'"},
+      {g + "align.replace=<none>", "'<none>', which is to be replaced, is not an entry of the vocabulary of field 'right'"},
       {g + "sample.temperature=0", "temperature is 0; expected a number above 0"},
       {"infer.say.from=alignment", "generate and `from` exclude each other"},
   };

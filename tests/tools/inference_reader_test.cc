@@ -264,7 +264,7 @@ TEST(InferenceReader, CutsOrRefusesLongLinesAndSaysWhich) {
   EXPECT_THAT(cut.warnings,
               ElementsAre(HasSubstr("in:2:1 'characters' has 3 units here, at most 2 are read: the rest is left out")));
   EXPECT_THAT(refused.lengths, ElementsAre(2, 1));
-  EXPECT_THAT(refused.warnings, ElementsAre(HasSubstr("the line is left out, and comes out empty")));
+  EXPECT_THAT(refused.warnings, ElementsAre(HasSubstr("the line is skipped, and its output is empty")));
 }
 
 TEST(Nested, IsCutInItsOwnSteps) {

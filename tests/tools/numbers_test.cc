@@ -67,7 +67,7 @@ TEST(Numbers, AreWhatFloat32Holds) {
   for (const char* text : {"", "x", "1x", "1 2", "--1", "+-1", "0x10", "1e", "1,5", "½", "١", "1_000"})
     EXPECT_STREQ(read_number(text).wrong, "is not a number") << text;
   for (const char* text : {"nan", "-NaN", "inf", "+Infinity"})
-    EXPECT_STREQ(read_number(text).wrong, "is no finite number") << text;
+    EXPECT_STREQ(read_number(text).wrong, "is not a finite number") << text;
   for (const char* text : {"3.5e38", "-1e39", "1e999", "-1e999"})
     EXPECT_THAT(read_number(text).wrong, HasSubstr("beyond float32")) << text;
 }
@@ -139,7 +139,7 @@ TEST(Numbers, ThatAreNoneAreToldWhereTheyStand) {
   };
   EXPECT_THAT(conll("bird\t1\nsings\tloud\n"),
               HasSubstr("a.conll:2:7: error[E0654 no-number]: 'loud' is not a number; field 'weight' is FLOAT"));
-  EXPECT_THAT(conll("é\tnan\n"), HasSubstr("a.conll:1:4: error[E0654 no-number]: 'nan' is no finite number"));
+  EXPECT_THAT(conll("é\tnan\n"), HasSubstr("a.conll:1:4: error[E0654 no-number]: 'nan' is not a finite number"));
   EXPECT_THAT(conll("bird\t1 2\n"), HasSubstr("split: SPACE reads a list of numbers"));
   EXPECT_THAT(conll("bird\t1,5\n"), HasSubstr("numbers are written with a point: 1.5"));
   const auto tsv = [&](const std::string& text) {

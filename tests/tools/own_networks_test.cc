@@ -1,4 +1,4 @@
-// A user's own network in various places: next to its job, in a project's folder graphs, named on the command line.
+// A user's own network in various places: next to its job, in a project's graphs folder, named on the command line.
 #include <gmock/gmock.h>
 
 #include <algorithm>

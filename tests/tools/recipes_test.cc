@@ -252,7 +252,7 @@ TEST_F(Recipes, AverageMakesAModelOfSeveral) {
   EXPECT_THAT(unlike.err, AllOf(HasSubstr("E0668"), HasSubstr("note: W is [16, 4]")));
   ASSERT_EQ(train("bent", {"train.epochs=1", "cell=cells/atr.pbtxt(tanh_state=true)"}).code, 0);
   EXPECT_THAT(graphrun({"average", "one", "bent", "--out", "other"}).err,
-              HasSubstr("'bent' has no mean with 'one': its graph is another"));
+              HasSubstr("'bent' cannot be averaged with 'one': its graph differs"));
   // Another declaration of an initial value does not make another graph.
   std::string declared = read("graphs/tagger.pbtxt");
   const std::string bias = "\"b\" shape: \"[labels]\"";

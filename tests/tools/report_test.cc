@@ -349,7 +349,7 @@ TEST(Spans, TagsThatAreNone) {
   const Vocabulary labels({"NOUN"}, true, "tags");
   Report report = make_report("f1 = spans(tags, path, lengths=lengths)");
   EXPECT_THAT(message_of([&] { report.bind([&](const std::string&) { return &labels; }); }),
-              HasSubstr("'NOUN' of 'tags' is no span's tag"));
+              HasSubstr("'NOUN' of 'tags' is not the tag of a span"));
   EXPECT_THAT(message_of([&] { report.bind([](const std::string&) { return nullptr; }); }), HasSubstr("has no labels"));
 }
 

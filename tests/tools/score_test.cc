@@ -186,11 +186,11 @@ TEST_F(Score, TellsWhatIsWrong) {
          "--metric takes bleu, multi-bleu, chrf, chrf++, cer, wer, exact, aer or saer, found 'blue'");
   expect({"a", "a", "--tokenize", "intl"}, 2, "--tokenize takes 13a, none, char or zh, found 'intl'");
   expect({"links", "gold", "--metric", "aer"}, 4,
-         "links:1:1: error[E0658 bad-alignment]: '1_1' is no link; expected SOURCE-TARGET");
+         "links:1:1: error[E0658 bad-alignment]: '1_1' is not a link; expected SOURCE-TARGET");
   expect({"gold", "links", "--metric", "aer"}, 4,
-         "'0-0' is no link; expected SOURCE-TARGET or SOURCEpTARGET, word positions counted from 1");
+         "'0-0' is not a link; expected SOURCE-TARGET or SOURCEpTARGET, word positions counted from 1");
   expect({"links", "gold", "--metric", "saer"}, 4,
-         "'0-0' is no weight; expected non-negative numbers separated by commas, one list for each target word");
+         "'0-0' is not a weight; expected non-negative numbers separated by commas, one list for each target word");
 }
 
 TEST(Tokenize, SubstitutionsRunFromLeftToRight) {

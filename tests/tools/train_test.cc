@@ -282,7 +282,7 @@ TEST_F(TrainSegmenter, ALineThatIsNoTextComesOutEmpty) {
   EXPECT_EQ(ran.out, "我\n\n\n你\n");
   EXPECT_THAT(ran.err, HasSubstr("stdin:2:1: warning[E0641 not-utf8]"));
   EXPECT_THAT(ran.err, HasSubstr("stdin:3:1: warning[E0642 line-too-long]"));
-  EXPECT_THAT(ran.err, HasSubstr("2 lines were no text and came out empty"));
+  EXPECT_THAT(ran.err, HasSubstr("2 lines were not text and produced empty output"));
   const Ran stopped = graphrun({"infer", "model", "--bad-lines", "stop"}, lines);
   EXPECT_EQ(stopped.code, 4);
   EXPECT_EQ(stopped.out, "我\n");

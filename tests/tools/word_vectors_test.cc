@@ -48,9 +48,9 @@ TEST(WordVectors, MistakesNameTheLine) {
   };
   EXPECT_THAT(mistake("b 1 2 3\n"),
               AllOf(HasSubstr("v:1"), HasSubstr("3 numbers after the word; the parameter's rows have 2")));
-  EXPECT_THAT(mistake("x 1 2\nb 1 two\n"), AllOf(HasSubstr("v:2:5"), HasSubstr("'two' is no finite number")));
+  EXPECT_THAT(mistake("x 1 2\nb 1 two\n"), AllOf(HasSubstr("v:2:5"), HasSubstr("'two' is not a finite number")));
   EXPECT_THAT(mistake("x 1 2\nb 1\n"), AllOf(HasSubstr("v:2"), HasSubstr("expected a word and 2 numbers, found 2 fields")));
-  EXPECT_THAT(mistake("b nan 1\n"), HasSubstr("no finite number"));
+  EXPECT_THAT(mistake("b nan 1\n"), HasSubstr("not a finite number"));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace graphrun {
 
-// What of a graph is measured.
+// Which part of a graph is measured.
 struct MeasuredPart {
   bool forward = false;  // only the output `h`, without gradients; else the output `loss` and its gradients
   // Only the sum of each result is returned. All of it is then computed, and nothing large is copied to the host.

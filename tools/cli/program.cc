@@ -92,7 +92,7 @@ int guarded_but_for_memory(std::string_view program, const std::function<ExitCod
     return report(messages, program, error.what(),
                   error.code() == std::errc::not_enough_memory ? ExitCode::kNoRoom : ExitCode::kRunFailed);
   } catch (const InternalError& error) {
-    return report(messages, program, std::string("internal error, a bug of graphrun: ") + error.what(), ExitCode::kRunFailed);
+    return report(messages, program, std::string("internal error, a bug in graphrun: ") + error.what(), ExitCode::kRunFailed);
   } catch (const std::exception& error) {
     return report(messages, program, error.what(), ExitCode::kRunFailed);
   }
@@ -168,7 +168,7 @@ po::variables_map parse_options(const std::vector<std::string>& arguments, const
   } catch (const po::too_many_positional_options_error&) {
     const auto most = positional.max_total_count();
     throw UsageError("the command takes " + std::to_string(most) + (most == 1 ? " name" : " names") +
-                     " beside its options, not more");
+                     " besides its options, no more");
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }

@@ -1,4 +1,4 @@
-# `cmake --install` installs programs, library, headers, the folder graphs, and the package for find_package(graphrun).
+# `cmake --install` installs programs, library, headers, the graphs folder, and the package for find_package(graphrun).
 include(CMakePackageConfigHelpers)
 
 install(TARGETS graphrun_program graph-dump RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

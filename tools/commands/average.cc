@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint64_t kLargestRecord = std::uint64_t{1} << 24;  // bytes of data.json
 
 [[noreturn]] void unlike(const std::string& other, const std::string& name, const std::string& why) {
-  throw UserError(ExitCode::kBadData, "E0668 unlike-models", fmt::format("'{}' has no mean with '{}': {}", other, name, why));
+  throw UserError(ExitCode::kBadData, "E0668 unlike-models",
+                  fmt::format("'{}' cannot be averaged with '{}': {}", other, name, why));
 }
 
 // Checks that numbers mean the same symbols in both models.
@@ -25,7 +26,7 @@ void check_vocabularies(const Network& first, const Network& other, const std::s
   for (const auto& [field, vocabulary] : first.vocabularies) {
     const auto theirs = other.vocabularies.find(field);
     if (theirs != other.vocabularies.end() && theirs->second.entries() == vocabulary.entries()) continue;
-    unlike(other_name, name, fmt::format("the vocabulary of '{}' is another", field));
+    unlike(other_name, name, fmt::format("the vocabulary of '{}' differs", field));
   }
 }
 
@@ -40,9 +41,9 @@ void warn_of_other_beginnings(const Network& first, const Network& other, const 
   Diagnostic d{Severity::kWarning,
                "E0672 other-beginnings",
                {},
-               fmt::format("'{}' began as seed {} drew it, '{}' as seed {} did: a mean of such runs is hardly ever of use",
+               fmt::format("'{}' was initialized from seed {}, '{}' from seed {}: the mean of such runs is hardly ever useful",
                            name, seed, other_name, other_seed),
-               {"help: runs that begin with one model have a mean: train { start { model: … } } in each"}};
+               {"help: runs that start from the same model can be averaged: train { start { model: … } } in each"}};
   fmt::print(stderr, "{}\n", render(d, color_on_stderr()));
 }
 
@@ -50,7 +51,8 @@ void warn_of_other_beginnings(const Network& first, const Network& other, const 
 
 ExitCode run_average(const Arguments& arguments) {
   po::options_description group("averaging", 100);
-  group.add_options()("out", po::value<std::string>()->value_name("DIR"), "the folder for the mean; one with a run is refused");
+  group.add_options()("out", po::value<std::string>()->value_name("DIR"),
+                      "the folder for the mean; a folder that contains a run is refused");
   CommandLine line;
   line.usage = "graphrun average MODEL MODEL ... --out DIR [option ...]";
   line.about =
@@ -66,7 +68,7 @@ ExitCode run_average(const Arguments& arguments) {
   const auto models = option<std::vector<std::string>>(*options, "MODEL");
   const std::string out = option<std::string>(*options, "out");
   if (out.empty()) throw UsageError("--out DIR is missing: where the mean goes");
-  if (models.size() < 2) throw UsageError("a mean is of two models at least");
+  if (models.size() < 2) throw UsageError("an average needs at least two models");
   const ModelLayout first{models.front()};
   const Network network = read_network(first);
   Mean mean;
@@ -83,7 +85,7 @@ ExitCode run_average(const Arguments& arguments) {
     const Network other = read_network(layout);
     check_vocabularies(network, other, models.front(), model);
     mean.add(read_parameters(layout).tensors, model);
-    if (used(other) != graph) unlike(model, models.front(), "its graph is another");
+    if (used(other) != graph) unlike(model, models.front(), "its graph differs");
     warn_of_other_beginnings(network, other, models.front(), model);
   }
   const std::string data = is_there(first.data()) ? read_file(first.data(), kLargestRecord) : "{}\n";

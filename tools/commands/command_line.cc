@@ -183,7 +183,7 @@ const Device& parse_device(const std::string& name, bool needs_cpu, const Commun
           Severity::kWarning,
           "E0512 no-run-time-code",
           {},
-          "this system lets no program run machine code that it wrote: kernels compiled beforehand are used, "
+          "this system does not let programs execute code that they generate: precompiled kernels are used, "
           "which are slower, and products stay in float32",
           {"help: allow it: MemoryDenyWriteExecute=no for systemd, execmem for SELinux"}};
       fmt::print(stderr, "{}", render(warning));
@@ -218,7 +218,7 @@ ProductPrecision parse_product_precision(const std::string& name) {
   if (lower == "float32") return ProductPrecision::kFloat32;
   if (lower == "tf32") return ProductPrecision::kTf32;
   if (lower == "bfloat16") return ProductPrecision::kBFloat16;
-  throw UsageError("products are made in float32, tf32 or bfloat16, not '" + name + "'");
+  throw UsageError("--product-precision takes float32, tf32 or bfloat16, not '" + name + "'");
 }
 
 std::optional<WeightForm> weights_option(const po::variables_map& options) {

@@ -59,11 +59,11 @@ ExitCode infer_together(const Arguments& arguments, Communicator* together) {
       "run")("rows", po::value<std::int64_t>()->default_value(0)->value_name("N"),
              "the most lines of a batch; 0: as in the job's training")(
       "read-ahead", po::value<std::int64_t>()->default_value(InferenceReader::kReadAhead)->value_name("N"),
-      "how many lines are read ahead if they are there, to batch lines of similar length; the output keeps the input's order")(
+      "how many lines are read ahead if available, to batch lines of similar length; the output keeps the input's order")(
       "fetch", po::value<std::vector<std::string>>()->value_name("NAME"),
       "a tensor anywhere in the graph, by name (read.forward.i); may be repeated")(
       "fetch-out", po::value<std::string>()->value_name("FILE"),
-      "the safetensors file for them: 0/NAME of the first batch, 1/NAME, ...")(
+      "the safetensors file for the --fetch tensors: 0/NAME of the first batch, 1/NAME, ...")(
       "weights", po::value<std::string>()->value_name("FORM"), kWeightsHelp)(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceOfEachHelp);
   CommandLine line;
@@ -110,7 +110,7 @@ ExitCode infer_together(const Arguments& arguments, Communicator* together) {
     if (file == "-" || g.prefix == "-" || g.force == "-") {
       throw UsageError("several processes do not share stdin: name files for the lines, --prefix and --force");
     }
-    if (!infer_options.fetch_file.empty()) throw UsageError("--fetch-out is of one process");
+    if (!infer_options.fetch_file.empty()) throw UsageError("--fetch-out works with one process only");
     if (const std::vector<Diagnostic> warnings = share_cores(*options, together); !warnings.empty()) {
       std::cerr << render(warnings, color_on_stderr()) << std::endl;
     }

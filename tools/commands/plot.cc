@@ -27,7 +27,7 @@ std::pair<double, double> range_of(const std::string& text) {
   };
   if (comma == std::string::npos || !number(text.substr(0, comma), range.first) ||
       !number(text.substr(comma + 1), range.second) || !(range.first < range.second)) {
-    throw UsageError("--range takes two numbers, LOW,HIGH, the first one less; found '" + text + "'");
+    throw UsageError("--range takes two numbers, LOW,HIGH, with LOW less than HIGH; found '" + text + "'");
   }
   return range;
 }
@@ -120,7 +120,7 @@ ExitCode run_plot(const Arguments& arguments) {
       "bars")("report", po::value<std::vector<std::string>>()->value_name("NAME"),
               "with --groups, only this report; may be repeated")(
       "arcs", po::value<std::string>()->value_name("FILE"),
-      "words, and from each an arc to the earlier word of the greatest weight; FILE: a JSON object with a square matrix, or "
+      "words, and from each an arc to the earlier word with the greatest weight; FILE: a JSON object with a square matrix, or "
       "one a line")("matrix", po::value<std::string>()->value_name("FILE"), "the same weights as a heat map")(
       "key", po::value<std::string>()->default_value("weights")->value_name("NAME"),
       "the matrix in the object of --arcs or --matrix")("words", po::value<std::string>()->value_name("TEXT"),

@@ -316,7 +316,7 @@ ExitCode run_replay(const Arguments& arguments) {
   line.about =
       "Repeats the run in DIR with the same bits, from the nearest checkpoint that it keeps, or from its beginning, up to "
       "update\n"
-      "N, and shows that update: its batch, its loss, the loss of each row alone (without dropout), and of what --watch names\n"
+      "N, and shows that update: its batch, its loss, the loss of each row (without dropout), and for what --watch names\n"
       "the gradients, the changes, saturated gates (within 0.01 of a limit), gates by step, and gradients of states by step.\n"
       "DIR stays as it is.";
   line.examples = {"graphrun replay build/janet --step 120 --watch 'read.*'",

@@ -40,7 +40,7 @@ ExitCode run_report(const Arguments& arguments) {
       "evaluate", "also evaluate the first run's model on its validation data: figures by class and group, confusions")(
       "alignments", po::value<std::string>()->value_name("FILE"),
       "also draw the alignments that `graphrun infer --json` wrote")(
-      "live", "write the page again and again while the run goes on; a browser that shows it loads it again")(
+      "live", "rewrite the page at intervals while the run is in progress; a browser that shows it reloads it")(
       "every", po::value<std::string>()->default_value("10")->value_name("SECONDS"), "with --live, how often")(
       "device", po::value<std::string>()->default_value("auto")->value_name("NAME"), kDeviceHelp);
   CommandLine line;
@@ -50,7 +50,7 @@ ExitCode run_report(const Arguments& arguments) {
       "speed\n"
       "and memory, samples, machine, job and log. The page needs no other file and no network. DIR is the folder of a run, "
       "also\n"
-      "of one that goes on, or a folder of such folders, as with --seeds. With --live, the command ends when the run does.";
+      "of one in progress, or a folder of such folders, as with --seeds. With --live, the command ends when the run does.";
   line.examples = {"graphrun report build/janet -o run.html", "graphrun report build/janet build/lstm --evaluate -o runs.html",
                    "graphrun report build/janet --live --every 30 -o run.html"};
   line.words = {{"DIR", true, true}};
@@ -62,7 +62,7 @@ ExitCode run_report(const Arguments& arguments) {
   const bool live = options->count("live") != 0;
   if (const std::string kind = std::filesystem::path(out).extension(); !kind.empty() && kind != ".html" && kind != ".htm")
     throw UsageError(fmt::format("--out {}: the page is HTML; expected a name that ends in .html", out));
-  if (live && out == "-") throw UsageError("--live needs --out FILE: the page is written again and again");
+  if (live && out == "-") throw UsageError("--live needs --out FILE: the page is rewritten at intervals");
   const int every = whole_number("--every", option<std::string>(*options, "every"));
   RunPage page;
   for (const std::string& given : option<std::vector<std::string>>(*options, "DIR")) {
@@ -75,8 +75,7 @@ ExitCode run_report(const Arguments& arguments) {
     page.alignments = parse_alignments(read_input(file), file == "-" ? "stdin" : file);
   }
   const bool evaluates = options->count("evaluate") != 0;
-  if (evaluates && live)
-    throw UsageError("--evaluate and --live do not go together: a run that goes on is validated by itself");
+  if (evaluates && live) throw UsageError("--evaluate and --live do not go together: a run in progress validates by itself");
   if (evaluates) page.details = details_of(page.folders.front(), parse_device(option<std::string>(*options, "device")));
   StopSignals signals;
   while (live) {

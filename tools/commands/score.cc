@@ -33,7 +33,7 @@ void check_equal(const File& a, const File& b) {
   if (a.lines.size() == b.lines.size()) return;
   throw UserError(ExitCode::kBadData, "E0653 unequal-files",
                   fmt::format("'{}' has {} lines, '{}' has {}", a.name, a.lines.size(), b.name, b.lines.size()),
-                  {"help: line n of each file is one segment: they have equally many"});
+                  {"help: line n of each file is one segment, so the files must have equally many lines"});
 }
 
 struct ScoreSettings {
@@ -204,7 +204,7 @@ po::options_description score_options() {
   add("against", names("FILE"),
       "another output: is it better or worse than OUTPUT by more than chance? (paired bootstrap); may be repeated");
   add("samples", count(1000), "the number of bootstrap samples of all segments");
-  add("seed", po::value<std::string>()->value_name("N"), "of its draws, which are sacreBLEU's; 12345 unless given");
+  add("seed", po::value<std::string>()->value_name("N"), "the seed of the bootstrap, as in sacreBLEU; 12345 unless given");
   add("by-length", po::value<std::string>()->value_name("FILE"), "the source: also the scores by its segments' words");
   add("length-step", count(10), "how many lengths of the source make a group");
   add("links-from", count(0), "aer: the number of a sentence's first word in OUTPUT");

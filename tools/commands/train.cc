@@ -54,7 +54,7 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
       "train with N processes on this machine, which share the batches of each update and write the same files as one "
       "process; runs mpirun; with --device cuda:all, as many as there are GPUs unless N is given")(
       "silence", po::value<std::string>()->value_name("SECONDS"),
-      "with several processes, how long one may not answer before it counts as gone; default 60");
+      "with several processes, after how many seconds without an answer a process counts as lost; default 60");
   CommandLine line;
   line.usage = "graphrun train JOB --out DIR [option ...]";
   line.about =
@@ -62,7 +62,7 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
       "DIR.\n"
       "The run ends after the job's train.epochs, updates or hours, whichever comes first. DIR/train.log contains the log,\n"
       "DIR/speed.jsonl the speed and the memory.\n"
-      "SIGINT, SIGTERM or SIGUSR1 saves a checkpoint and stops; --resume continues with the results of an undisturbed run.\n"
+      "SIGINT, SIGTERM or SIGUSR1 saves a checkpoint and stops; --resume continues with the results of an uninterrupted run.\n"
       "Signals within two seconds of the first count as one. A later signal ends the run at once, but during a save it is\n"
       "only reported, and the next one ends the run. --resume then continues from the last checkpoint, or starts again if\n"
       "there is none.";
@@ -119,7 +119,7 @@ ExitCode train_together(const Arguments& arguments, Communicator* together) {
     if (wanted == 1) device = "cuda";
   }
   const bool several = together != nullptr || wanted > 1;
-  if (several && tries) throw UsageError("--try is of one process");
+  if (several && tries) throw UsageError("--try works with one process only");
   if (several && !seeds.empty()) throw UsageError("--seeds trains one run after another, each with one process");
   if (several && together == nullptr) {
     Arguments words = {"train"};

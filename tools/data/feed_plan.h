@@ -66,7 +66,7 @@ class FeedPlan {
   std::optional<Run> run_of(std::size_t feed, const std::function<std::int64_t(std::size_t field)>& steps) const;
 
   // The feed's value for an example; `fields` in the order of the job. Requires bind(). Throws UserError (kBadData) without a
-  // location: E0648 if an index is outside the example, E0623 if a sequence has another size than the network's shape.
+  // location: E0648 if an index is outside the example, E0623 if a sequence has a different size from the network's shape.
   Nested evaluate(std::size_t feed, const std::vector<Nested>& fields) const;
 
  private:

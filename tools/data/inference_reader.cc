@@ -75,7 +75,7 @@ void InferenceReader::limit(Encoded& encoded) const {
              "E0659 long-line",
              record.place(needed_[i]->column),
              fmt::format("'{}' has {} units here, at most {} are read: {}", needed_[i]->name, steps, longest_,
-                         refuse_longer_ ? "the line is left out, and comes out empty" : "the rest is left out"),
+                         refuse_longer_ ? "the line is skipped, and its output is empty" : "the rest is left out"),
              {"note: `longest` and `too_long` in the job's infer block set this"}});
     }
     if (refuse_longer_) {

@@ -40,7 +40,7 @@ struct ReadingOptions {
   // Called once for each record, in input order: returns its words for InferenceBatch::prompts. What it throws counts as a
   // mistake in the record.
   std::function<std::vector<std::int32_t>()> beside = {};
-  // Whether those of the next record are available, or become available within that many milliseconds; absent: always.
+  // Whether the words of the next record are available, or become available within that many milliseconds; absent: always.
   std::function<bool(int)> beside_ready = {};
   std::int64_t longest = 0;                          // units of a field of a record; 0: no limit
   bool refuse_longer = false;                        // longer records get no row, like empty ones; otherwise they are cut
@@ -92,7 +92,7 @@ class InferenceReader {
   const std::int64_t rows_;
   const std::int64_t most_ahead_;
   std::int64_t ahead_ = most_ahead_;
-  bool is_in_order_ = false;  // the records that wait, by their numbers
+  bool is_in_order_ = false;  // whether the waiting records are in the input's order
   const std::int64_t longest_;
   const bool refuse_longer_;
   const std::function<void(const Diagnostic&)> warn_;
@@ -104,7 +104,7 @@ class InferenceReader {
   std::unique_ptr<RecordReader> records_;
   std::deque<Encoded> waiting_;  // records not returned yet, in the order in which they will be
   std::int64_t read_ = 0;        // records
-  std::exception_ptr failure_;   // the error of the record after those
+  std::exception_ptr failure_;   // the error in the record after the waiting ones
 };
 
 }  // namespace graphrun

@@ -178,7 +178,7 @@ NumberText read_number(std::string_view text) {
   const auto [end, error] = std::from_chars(unsigned_text.data(), last, value);
   if (error == std::errc::invalid_argument || end != last || two_signs) return {0, "is not a number"};
   if (error == std::errc::result_out_of_range) value = std::strtod(std::string(unsigned_text).c_str(), nullptr);
-  if (error == std::errc() && !std::isfinite(value)) return {0, "is no finite number"};
+  if (error == std::errc() && !std::isfinite(value)) return {0, "is not a finite number"};
   if (!std::isfinite(static_cast<float>(value))) return {0, kTooLarge};
   return {static_cast<float>(value), nullptr};
 }

@@ -165,7 +165,7 @@ bool RecordReader::next_side_by_side(Record& record) {
     data_error("E0653 unequal-files", lines_[ended]->name(), lines_[ended]->line(), 0,
                fmt::format("the file ends after {}; '{}', which is read with it, has more",
                            counted(lines_[ended]->line(), "line"), lines_[going]->name()),
-               {"help: line n of each file is one example: they have equally many"});
+               {"help: line n of each file is one example, so the files must have equally many lines"});
   }
   record.empty = std::all_of(texts.begin(), texts.end(), is_blank);
   record.lines = {texts[0]};

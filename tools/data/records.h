@@ -56,7 +56,7 @@ class RecordReader {
   RecordReader(std::vector<std::unique_ptr<LineReader>> lines, RecordLayout layout);
   RecordReader(std::unique_ptr<LineReader> lines, RecordLayout layout);
 
-  // False at the end. Throws UserError (kBadData): LineReader's; E0643 for too few columns, or another number than in the
+  // False at the end. Throws UserError (kBadData): LineReader's; E0643 for too few columns, or a different number from the
   // previous line; E0653 if one of several parallel files is shorter than another; E0652 for a line that is not a JSON object,
   // or lacks a key.
   bool next(Record& record);

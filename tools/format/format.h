@@ -1,6 +1,6 @@
-// Formats graphs and jobs. The line breaks of the file stay, and lines that are too long get more; everything else that changes
-// no value follows from the contents: spaces in and around expressions, indents, columns, comments behind lines. Comments are
-// never lost, and the message that the text means never changes.
+// Formats graphs and jobs. Keeps the line breaks of the file, and adds some to lines that are too long; everything else that
+// changes no value follows from the contents: spaces in and around expressions, indents, columns, comments at the ends of
+// lines. Comments are never lost, and the message that the text means never changes.
 #pragma once
 
 #include <cstddef>

@@ -31,11 +31,11 @@ struct LayoutItem {
   bool list = false;  // [value, …]
   std::vector<LayoutValue> values;
   std::string verbatim;  // instead, for a field with comments inside: its text
-  std::string comment;   // "# …": alone if there is no name, else behind the field
+  std::string comment;   // "# …": alone if there is no name, else after the field
 };
 
 struct LayoutMessage {
-  std::string open_comment;  // behind its {
+  std::string open_comment;  // after its {
   std::vector<LayoutItem> items;
   bool lines = false;  // its fields begin on a line of their own
 };

@@ -20,13 +20,14 @@
 namespace graphrun {
 
 struct GraphSearchOptions {
-  std::vector<std::string> fetches;  // fetches of the spec that made the cut whose values are kept for every step
+  std::vector<std::string> fetches;  // values to keep for every step, among the fetches of the spec that made the cut
   SearchOptions search;
   Target target = {};
   Profiler* profiler = nullptr;  // see RunOptions
   // On the CPU, histories that begin as zeros have room for this many steps at first. When it is used up, they grow by as many,
   // or by an eighth if that is more, because attention is computed over all of the room; each size is a shape to which the step
-  // is bound. A device records its work for each shape, so there they have room for the longest sentence from the start.
+  // is bound. A device records its work for each shape, so on a device histories have room for the longest sentence from the
+  // start.
   std::int64_t room = 4;
 };
 

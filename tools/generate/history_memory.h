@@ -2,8 +2,8 @@
 // positions are zeros.
 //
 // Their memory grows by half of its size, while their capacity grows by a few steps (GraphSearchOptions::room), and a search
-// can begin in the memory of the last: fresh memory costs page faults (ResultMemory). A function works in the memory of the
-// history it is given if no other tensor shares that and it has room.
+// can begin in the memory of the last: fresh memory costs page faults (ResultMemory). Each function works in place if no other
+// tensor shares the memory of the given history and that memory is large enough.
 #pragma once
 
 #include <cstddef>

@@ -24,9 +24,9 @@ class RowPicker {
 
   // Row r of a result is row rows[r] of the value (INT32 [n]); with `follow`, it is row parents[rows[r]], except for the word.
   // `values` are in the order of `what`; on a device, they and the results are in its memory. Only the first `steps` of a
-  // history are kept; on the CPU the others are zeros. A value whose rows all stay in place may be returned itself. On the CPU,
-  // values that nothing shares are changed in place: if the number of rows stays the same, only rows that move are copied; if
-  // it changes, only a history keeps its memory (history_memory.h).
+  // history are kept; on the CPU the others are zeros. A value whose rows all stay in place may be returned as it is. On the
+  // CPU, values that nothing shares are changed in place: if the number of rows stays the same, only rows that move are copied;
+  // if it changes, only a history keeps its memory (history_memory.h).
   std::vector<Tensor> pick(std::vector<Tensor> values, const Tensor& rows, const Tensor& parents = {}, std::int64_t steps = 0);
 
  private:

@@ -28,7 +28,7 @@ inline constexpr const char* kRowOf = "search.row_of";      // INT32 [S, B]: the
 inline constexpr const char* kPlaceOf = "search.place_of";  // INT32 [R]: s·B + the place of each row
 // INT32 [R]: the sentence of each row among those of the prologue, if a constant is shared by the rows of a sentence.
 inline constexpr const char* kSourceOf = "search.source_of";
-// INT32 [words + 1, S]: the required next word, with a shortlist its place there; kNoWord: any.
+// INT32 [words + 1, S]: the required next word or, with a shortlist, its position in the list; kNoWord: any.
 inline constexpr const char* kGiven = "search.given";
 inline constexpr const char* kKeys = "search.keys";  // INT32 [S, 3]: see the operator `categorical`
 // Outputs only, by place of a choice:

@@ -20,7 +20,7 @@ GenerationGraphs without_graphs(const GenerationGraphs& cut);
 // The feeds that the prologue needs, and the number of sentences if that is one of its inputs.
 Feeds prologue_feeds(const GenerationGraphs& cut, const Program& prologue, const Feeds& feeds, std::int64_t sentences);
 
-// A state for that many rows and, for a history, steps. FLOAT is float32.
+// The type and the sizes of a state for that many rows and, if it is a history, that many steps. FLOAT is float32.
 DType dtype_of_state(const GenerationGraphs::Carried& state);
 Sizes sizes_of_state(const GenerationGraphs& cut, const GenerationGraphs::Carried& state, std::int64_t rows,
                      std::int64_t capacity);

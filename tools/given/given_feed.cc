@@ -72,7 +72,7 @@ class Filling {
       bad(given_, {},
           fmt::format("{} has {}, the first one at its depth {}", place_of(place_),
                       counted(static_cast<std::int64_t>(json.size()), "element"), sizes_[depth]),
-          "rows of one tensor have equally many numbers; padding is given as numbers, with lengths");
+          "all rows of a tensor have equally many numbers; give padding as numbers too, and feed the lengths");
     }
     each(json, [&](const nlohmann::json& part) { check(part, depth + 1); });
   }

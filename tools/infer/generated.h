@@ -56,10 +56,11 @@ std::string best_line(std::span<const Made> made, const Vocabulary& vocabulary);
 // `links`, if there are any, followed by "||| 0-0 1-2".
 std::string n_best_lines(std::int64_t sentence, std::span<const Made> made, const Vocabulary& vocabulary, bool links);
 
-// An object: "text" and "tokens" of the best, "score", "log_probability", "ended", "units" of the input and "alignment" (of
-// each token their weights; of each of "words", where these are aligned) and what was fetched by name, an array over steps, or,
-// where no word changes it, the value itself; "fetched.NAME" where the object has something else of that name. Several are in
-// "alternatives", each such an object. Of nothing made: an empty text.
+// A JSON object for the best hypothesis: "text", "tokens", "score", "log_probability" and "ended". If it is aligned, also
+// "units", the units of the input, and "alignment", the weights of the units for each token; or, if words are aligned, for each
+// of "words". Each fetched value is added under its name, or as "fetched.NAME" if the object has another entry of that name: an
+// array over the steps, or the value itself if no word changes it. If there are several hypotheses, "alternatives" has such an
+// object for each. Without a hypothesis, "text" and "tokens" are empty.
 std::string json_line(std::span<const Made> made, const Vocabulary& vocabulary);
 
 }  // namespace graphrun

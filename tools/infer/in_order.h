@@ -46,10 +46,10 @@ class Answerer {
 
 inline constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
 // Answers every batch and writes the answers in the order of the input. While there are batches for most threads, each thread
-// answers batches of its own, which is faster than sharing each batch; otherwise all threads share a batch, also if memory
-// would not suffice for several. Neither changes an answer. `write_links`: called for links, if any. Throws the first error, in
-// input order, of the reader or the answerer, after writing the answers to all records before that batch. If answers of more
-// than `most_waiting` bytes wait for an earlier one, the batches that follow are in the input's order.
+// answers batches of its own, which is faster than sharing each batch; otherwise, or if there is not enough memory for several
+// batches, all threads share each batch. The answers are the same either way. `write_links`: called for links, if any. Throws
+// the first error, in input order, of the reader or the answerer, after writing the answers to all records before that batch.
+// If answers of more than `most_waiting` bytes wait for an earlier one, the batches that follow are in the input's order.
 //
 // `together`: processes that share the batches; null if there is only this one. All of them call it with readers of the same
 // file. Each answers every N-th batch, and process 0 writes. After an error, some answers before it may be missing. Throws also

@@ -368,7 +368,7 @@ class DataReader {
     if (!field) {
       problems_.unknown(at, "field", spec_.bucket_by, names);
     } else if (field_depth(spec_, *field) == 0) {
-      problems_.bad(at, fmt::format("field '{}' is no sequence: all examples are of one length", field->name));
+      problems_.bad(at, fmt::format("field '{}' is not a sequence: all examples have the same length", field->name));
     }
   }
 

@@ -45,7 +45,7 @@ inline constexpr std::int64_t kMostWords = 100'000;
 // How a mode generates words, if it does.
 struct GenerateSpec {
   Location at;
-  std::map<std::string, Location> places;                   // of what it says: "scan", "align.from"
+  std::map<std::string, Location> places;                   // of its settings: "scan", "align.from"
   const Location& place(const std::string& setting) const;  // `at` if it is absent
   std::string scan, feed, score, begin, end;
   std::int64_t beam = 1, n_best = 1, min_length = 0;
@@ -73,7 +73,7 @@ struct InferSpec {
 
 // A trained model whose parameters the job's graph uses, instead of training.
 struct LoadSpec {
-  std::string path;  // of what it is in the graph, "members.0"; empty: all of it
+  std::string path;  // of the part of the graph that it provides, "members.0"; empty: the whole graph
   std::string folder;
   Location at;
 };

@@ -281,7 +281,7 @@ class JobChecker {
       problems_.bad(places.location("n_best"), fmt::format("n_best is {}, above the beam of {}", made.n_best, made.beam));
     }
     if (generate.has_sample() && generate.beam() > 1) {
-      not_heeded(places.location("beam"), "a beam searches and sample draws: beam is not heeded");
+      not_heeded(places.location("beam"), "beam has no effect: sample draws words instead of searching");
     }
     made.norm = norm_of(generate, places);
     if (generate.has_align()) made.align = align_of(generate.align(), inside(places, "align"));
@@ -346,7 +346,7 @@ class JobChecker {
     }
     if (generate.length().has_alpha()) norm.alpha = generate.length().alpha();
     if (generate.length().has_alpha() && norm.kind != LengthNorm::Kind::kGnmt) {
-      not_heeded(inside(places, "length").location("alpha"), "alpha is a part of normalize: GNMT, and not heeded here");
+      not_heeded(inside(places, "length").location("alpha"), "alpha has no effect without normalize: GNMT");
     }
     if (!(norm.alpha >= 0)) problems_.bad(inside(places, "length").location("alpha"), "alpha is negative");
     return norm;

@@ -1,4 +1,4 @@
-// What the compiler knows of one file: its places, names and mistakes, and the meaning of its expressions.
+// What the compiler knows about one file: its places, names and mistakes, and the meaning of its expressions.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -19,8 +19,8 @@ struct Analysis {
   std::string path;
   bool job = false;
   std::string text;
-  // The text where parts that protobuf cannot read are blank, so that the others keep their places. What follows is of this
-  // text.
+  // The text where parts that protobuf cannot read are blank, so that the others keep their places. The members below refer to
+  // this text.
   std::string readable;
   bool repaired = false;  // readable is not the text
   std::unique_ptr<google::protobuf::Message> message;
@@ -37,13 +37,14 @@ struct Analysis {
   std::size_t in_readable(std::size_t offset) const;  // the offset of the same place there
 };
 
-// How much is looked for.
+// How much is analyzed.
 enum class Depth {
   kNames,    // everything but diagnostics and observations
   kMeanings  // everything that needs no data
 };
 
-// Analyzes a file. Args that a graph lacks get numbers for the purpose: those of a line "# set: hidden=4", else made up.
+// Analyzes a file. Args without a value get numbers for the analysis: those of a line "# set: hidden=4", otherwise made-up
+// ones.
 std::unique_ptr<Analysis> analyze(const std::string& path, const Documents& documents, Depth depth);
 
 // The mistakes that `graphrun check` reports, for a job those of its data too.

@@ -1,4 +1,4 @@
-// A check that takes long, in a process of its own: it sees the texts of the moment at which it began, and can be stopped.
+// A long-running check in a process of its own. It sees the texts as they were when it began, and can be stopped.
 #pragma once
 
 #include <sys/types.h>

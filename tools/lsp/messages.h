@@ -26,7 +26,7 @@ struct ResponseError {
   std::string message;
 };
 
-// Bytes as they arrive, cut into the contents of messages. Skips what is no header up to the next one.
+// Splits the bytes that arrive into the contents of messages. Skips what is not a header up to the next header.
 class FrameReader {
  public:
   void add(std::string_view bytes) { bytes_ += bytes; }

@@ -127,8 +127,8 @@ Json rename(Workspace& workspace, const Cursor& at, const std::string& name) {
   if (!is_name(name)) {
     throw ResponseError{ErrorCode::kRequestFailed,
                         "'" + name +
-                            "' is no name: a name is made of letters, digits and _, begins with no digit, and is no "
-                            "word of the language"};
+                            "' is not a valid name: a name consists of letters, digits and _, does not begin with a "
+                            "digit, and is not a reserved word"};
   }
   const Occurrence* chosen = nullptr;
   const std::vector<Occurrence> here = occurrences_at(workspace, at);

@@ -1,4 +1,4 @@
-// Makes a text readable that is being edited.
+// Makes a text that is being edited readable.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -11,7 +11,7 @@
 namespace graphrun::lsp {
 
 struct RepairedText {
-  std::string text;  // the same, except that lines that protobuf cannot read are blank, or have a quote more at their end
+  std::string text;  // the same, except that lines that protobuf cannot read are blank, or end with an added quote
   bool changed = false;
   Places places;
 };

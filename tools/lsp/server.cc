@@ -131,7 +131,7 @@ class Server : public Workspace {
     return true;
   }
 
-  // A request may be cancelled while it waits: the notification stands behind it.
+  // A request may be cancelled while it waits: the notification comes after it.
   void note_cancellation(const std::string& content) {
     if (content.find("$/cancelRequest") == std::string::npos) return;
     const Json message = parse_json_or_discard(content);
@@ -155,12 +155,13 @@ class Server : public Workspace {
 
   void handle(const std::string& content) {
     const Json message = parse_json_or_discard(content);
-    if (message.is_discarded()) return send(error_response(nullptr, ErrorCode::kParseError, "the message is no JSON"));
+    if (message.is_discarded()) return send(error_response(nullptr, ErrorCode::kParseError, "the message is not JSON"));
     if (!message.is_object()) return send(error_response(nullptr, ErrorCode::kInvalidRequest, "a message is an object"));
     const bool is_request = message.contains("id");
     const Json id = is_request ? message["id"] : Json();
     if (!message.contains("method")) return;  // a response: the client watches files, or it does not
-    if (!message["method"].is_string()) return send(error_response(id, ErrorCode::kInvalidRequest, "the method is no text"));
+    if (!message["method"].is_string())
+      return send(error_response(id, ErrorCode::kInvalidRequest, "the method is not a string"));
     const auto method = message["method"].get<std::string>();
     const Json parameters = message.contains("params") ? message["params"] : Json::object();
     replaced_.clear();

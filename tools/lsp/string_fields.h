@@ -30,10 +30,10 @@ void for_each_string(const Places& places, const google::protobuf::Descriptor& t
 // The string that an offset is in, between its quotes or at their inside ends.
 std::optional<StringField> string_at(const Places& places, const google::protobuf::Descriptor& type, std::size_t offset);
 
-// The offset in the text of a string of an offset in the file; nullopt if it is not in one of its literals.
+// The offset in a string's text of a line and column of the file; nullopt if that position is in none of the string's literals.
 std::optional<std::size_t> offset_in_text(const ir::SourceText& text, int line, int column);
 
-// Nothing where the text has mistakes. Bindings may have groups, as those of reports.
+// Empty if the text has mistakes. Bindings may have groups, like those of reports.
 std::vector<ir::Binding> parsed_bindings(const ir::SourceText& text);
 std::vector<ir::Expression> parsed_expression(const ir::SourceText& text);  // one, or none
 

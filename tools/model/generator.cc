@@ -41,7 +41,7 @@ void check_words(const Network& network, const InferSpec& mode, std::int64_t sco
   for (const auto& [setting, entry] : {std::pair("begin", mode.generate->begin), std::pair("end", mode.generate->end)}) {
     if (vocabulary.has(entry)) continue;
     problems.push_back(problem(mode.generate->place(setting),
-                               fmt::format("'{}' is no entry of the vocabulary of field '{}'", entry, mode.field),
+                               fmt::format("'{}' is not an entry of the vocabulary of field '{}'", entry, mode.field),
                                {"help: a feed puts it there, \"previous = ['<s>', text], target = [text, '</s>']\""}));
   }
   if (scored != vocabulary.size()) {
@@ -86,7 +86,7 @@ void check_align(const Network& network, const InferSpec& mode, const Generation
   const auto words = network.vocabularies.find(mode.field);
   if (!align.replace.empty() && words != network.vocabularies.end() && !words->second.has(align.replace)) {
     problems.push_back(problem(mode.generate->place("align.replace"),
-                               fmt::format("align: '{}', which is to be replaced, is no entry of the vocabulary "
+                               fmt::format("align: '{}', which is to be replaced, is not an entry of the vocabulary "
                                            "of field '{}'",
                                            align.replace, mode.field)));
   }

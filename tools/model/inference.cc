@@ -262,13 +262,13 @@ void BadLines::read_with(ReadingOptions& reading) {
   reading.bad_line = [this](const Diagnostic& bad) {
     ++number_;
     if (!warns_) return;
-    std::cerr << fmt::format("{}: warning[{}]: {}; the line comes out empty", bad.at.str(), bad.code, bad.text) << std::endl;
+    std::cerr << fmt::format("{}: warning[{}]: {}; its output is an empty line", bad.at.str(), bad.code, bad.text) << std::endl;
   };
 }
 
 void BadLines::tell_total() const {
   if (number_ == 0 || !warns_) return;
-  std::cerr << fmt::format("{} line{} no text and came out empty; --bad-lines stop ends at the first", number_,
+  std::cerr << fmt::format("{} line{} not text and produced empty output; --bad-lines stop ends at the first", number_,
                            number_ == 1 ? " was" : "s were")
             << std::endl;
 }

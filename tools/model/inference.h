@@ -55,7 +55,7 @@ struct InferOptions {
   bool from_stdin = false;                           // the source of the lines
   // Whether this process writes the results and prints warnings.
   bool writes() const { return together == nullptr || together->rank() == 0; }
-  std::string fetch_file;  // where they go, a safetensors file: "0/NAME" of the first batch
+  std::string fetch_file;  // the safetensors file for `fetches`: "0/NAME" of the first batch
   const Device* device = &cpu_device();
   Communicator* together = nullptr;           // processes that share the lines of a file; null if there is only this one
   WeightForm weights = WeightForm::kFloat32;  // used if there is no infer block, which has its own setting

@@ -10,9 +10,10 @@
 
 namespace graphrun {
 
-// The counts of pairs in a corpus in the job's format: each word of the mode's field is fed as if it were generated, and counts
-// for the words of align's field with the weights that it attends to them with, those of kLeastWeight or more. The mode aligns
-// (GenerateSpec::align); its shortlist is not used. Throws UserError: (kInvalidGraph) Generator's; (kBadData) read_dataset's.
+// The counts of pairs in a corpus in the job's format: each word of the mode's field is fed as if it were generated. Its pairs
+// with the words of align's field count by the weights with which it attends to them, if these are kLeastWeight or more. The
+// mode aligns (GenerateSpec::align); its shortlist is not used. Throws UserError: (kInvalidGraph) Generator's; (kBadData)
+// read_dataset's.
 inline constexpr float kLeastWeight = 0.1F;
 LexicalCounts count_alignments(const ir::Graph& graph, const Network& network, const InferSpec& mode,
                                const Parameters& parameters, const std::vector<std::string>& files, const Device& device);

@@ -33,7 +33,7 @@ std::string difference(const Vocabulary& a, const Vocabulary& b) {
   const Subwords* const p = a.form().subwords.get();
   const Subwords* const q = b.form().subwords.get();
   if ((p == nullptr) != (q == nullptr)) return "one is of subwords";
-  return p != nullptr && p->bytes() != q->bytes() ? "their entries are alike, but they cut text otherwise" : "";
+  return p != nullptr && p->bytes() != q->bytes() ? "their entries are the same, but they split text differently" : "";
 }
 
 Network network_of(const LoadSpec& load) { return read_network(ModelLayout{load.folder}); }
@@ -61,7 +61,7 @@ Vocabularies loaded_vocabularies(const LoadedJob& job) {
         refuse("E0668 unlike-models", load,
                fmt::format("the models have different vocabularies of field '{}': {}", field.name, what),
                {fmt::format("note: '{}' and '{}'", from[field.name]->folder, load.folder),
-                "help: vocabulary { file: … } or { model: … } in their jobs, from one of them, makes all alike"});
+                "help: vocabulary { file: … } or { model: … } in their jobs, from one of them, makes them all equal"});
       }
     }
   }
@@ -126,7 +126,7 @@ void check_parameters(const Network& network, const Parameters& loaded) {
       surplus.push_back(fmt::format("note: and {} more", more));
     }
     surplus.push_back(fmt::format("help: '{}' has the model's graph and args", ModelLayout{load.folder}.job()));
-    refuse("E0668 unlike-models", load, fmt::format("the model in '{}' is of another graph than the job's", load.folder),
+    refuse("E0668 unlike-models", load, fmt::format("the model in '{}' does not belong to the job's graph", load.folder),
            std::move(surplus));
   }
 }

@@ -27,7 +27,7 @@ void Mean::add(const NamedTensors& parameters, const std::string& where) {
     if (first_.count(name) == 0) notes.push_back("note: surplus: " + name);
   }
   if (!notes.empty()) {
-    throw UserError(ExitCode::kBadData, "E0668 unlike-models", fmt::format("'{}' has no mean with '{}'", where, where_),
+    throw UserError(ExitCode::kBadData, "E0668 unlike-models", fmt::format("'{}' cannot be averaged with '{}'", where, where_),
                     std::move(notes));
   }
   for (const auto& [name, tensor] : parameters) {

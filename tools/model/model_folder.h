@@ -31,7 +31,7 @@ struct Network {
   std::set<std::string> kept_files;  // graphs listed in its manifest
   Vocabularies vocabularies;
   std::unique_ptr<Report> report;  // bound
-  std::vector<std::string> keep;   // values that the graph for inference keeps, beside those that reports read
+  std::vector<std::string> keep;   // values that the graph for inference keeps, besides those that reports read
   // A request for the job's graph, with the sizes of the vocabularies. Throws UserError (kInvalidGraph).
   GraphRequest request(bool training) const;
   // That graph, from load_graph; errors in the job's arguments refer to the job's text.

@@ -216,7 +216,7 @@ void check_states(const ir::Graph& graph, const LoadedJob& job, Problems& proble
   }
   if (states.empty()) return;
   problems.add("E0426 states-without-stream", job.places.location("graph"),
-               fmt::format("the states of the graph ({}) live from batch to batch, but the data is no STREAM", states),
+               fmt::format("the states of the graph ({}) persist from batch to batch, but the data is not a STREAM", states),
                "set data.format: STREAM, or call the graph in a `scan`, whose states start again with each example");
 }
 

@@ -14,7 +14,7 @@
 
 namespace graphrun {
 
-// What the mode's shortlist says of the field that does not fit what the cut network is fed.
+// Reports a mode's shortlist whose field does not fit the feeds of the cut network.
 void check_shortlist(const Network& network, const InferSpec& mode, const GenerationGraphs& cut,
                      std::vector<Diagnostic>& problems);
 

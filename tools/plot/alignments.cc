@@ -69,14 +69,14 @@ AlignedSentence parse_line(const std::string& text, const std::string& path, std
   AlignedSentence sentence;
   sentence.line = number;
   if (object.is_object() && object.value("text", "?").empty()) return sentence;
-  if (!object.is_object() || !object.contains("tokens")) fail("no object with the words that were made of a line");
+  if (!object.is_object() || !object.contains("tokens")) fail("expected an object with the words generated for a line");
   if (!object.contains("alignment") || !object.contains("units")) fail("the words are aligned to nothing");
   try {
     sentence.units = object.at("units").get<std::vector<std::string>>();
     sentence.words = object.at(object.contains("words") ? "words" : "tokens").get<std::vector<std::string>>();
     sentence.weights = object.at("alignment").get<std::vector<std::vector<double>>>();
   } catch (const nlohmann::json::exception&) {
-    fail("words, units or weights are of another kind");
+    fail("the words, units or weights are of the wrong type");
   }
   bool fits = sentence.weights.size() == sentence.words.size();
   for (const std::vector<double>& weights : sentence.weights) fits = fits && weights.size() == sentence.units.size();

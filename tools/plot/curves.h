@@ -21,13 +21,13 @@ struct RunCurves {
 // The run folders in `folder`, or `folder` itself if it is a run. Throws UserError (kBadData, E0690) if there are none.
 std::vector<std::string> runs_in(const std::string& folder);
 
-// The curves of a run's folder: "loss", "gradient norm", "learning rate" and, for every report, "valid NAME". The loss is that
-// of the last steps, or of whole epochs if the run records no such line. Throws UserError (kBadData):
-// E0501 if metrics.jsonl cannot be read, E0690 at an invalid line.
 // Tokens per second of training, and the peak memory in MiB, from the folder's speed.jsonl; without curves if there is none.
 RunCurves read_speed(const std::string& folder);
 // The names of runs: those of their folders, or where these are equal the paths.
 std::vector<std::string> names_of_runs(const std::vector<std::string>& folders);
+// The curves of a run's folder: "loss", "gradient norm", "learning rate" and, for every report, "valid NAME". The loss is that
+// of the last steps, or of whole epochs if the run records no such line. Throws UserError (kBadData): E0501 if metrics.jsonl
+// cannot be read, E0690 at an invalid line.
 RunCurves read_run(const std::string& folder);
 // The same from a text; `path` names it in messages.
 RunCurves parse_metrics(const std::string& text, const std::string& path);

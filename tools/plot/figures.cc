@@ -453,14 +453,14 @@ std::vector<std::pair<std::string, Table>> parse_groups(const std::string& text,
         for (const auto& [group, values] : of.at("rows").items()) {
           std::vector<double> row;
           for (const auto& value : values) row.push_back(number_of(value));
-          if (row.size() != table.columns.size()) bad_figure(path, "a row has another number of columns than its table", help);
+          if (row.size() != table.columns.size()) bad_figure(path, "a row has more or fewer columns than its table", help);
           table.rows.emplace_back(group, std::move(row));
         }
         if (!table.rows.empty()) groups.emplace_back(name, std::move(table));
       }
     }
   } catch (const nlohmann::json::exception&) {
-    bad_figure(path, "its details are no tables", help);
+    bad_figure(path, "its details are not tables", help);
   }
   if (groups.empty()) bad_figure(path, "no report has groups", "report: \"gate = mean(encode.forward.i) by position\", say");
   return groups;
@@ -498,7 +498,7 @@ WordWeights word_weights_of(const nlohmann::json& object, const std::string& pat
     }
     found.words = words_of(object, found.weights.size());
   } catch (const nlohmann::json::exception&) {
-    bad_figure(path, fmt::format("'{}' is no matrix of numbers", key), kWeightsHelp);
+    bad_figure(path, fmt::format("'{}' is not a matrix of numbers", key), kWeightsHelp);
   }
   for (const auto& row : found.weights) {
     if (row.size() != found.weights.size()) bad_figure(path, fmt::format("'{}' is not square", key), kWeightsHelp);

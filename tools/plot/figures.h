@@ -39,8 +39,8 @@ Surface surface_of(const std::string& expression, double low, double high, int p
 // Reads what `graphrun evaluate --details --json` wrote: the tables of groups. Throws UserError (kBadData, E0693).
 std::vector<std::pair<std::string, Table>> parse_groups(const std::string& text, const std::string& path);
 // Reads objects with a square matrix under `key`, one object, or one a line. Their words are the entries of "words", "units" or
-// "tokens", whichever fits first; there may be none. If the matrix has a row more than the object has words, that of the end of
-// a sentence, it is left out. Throws UserError (kBadData, E0693).
+// "tokens", whichever fits first; there may be none. If the matrix has one more row than the object has words, for the end of
+// the sentence, that row is left out. Throws UserError (kBadData, E0693).
 std::vector<WordWeights> parse_word_weights(const std::string& text, const std::string& path, const std::string& key);
 
 }  // namespace graphrun

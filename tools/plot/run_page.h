@@ -20,7 +20,7 @@ struct RunPage {
 };
 
 // Curves, watched figures, speed, memory, samples, tables, alignments, job, machine and log. Throws UserError (kBadData, E0690)
-// for files that are none of a run.
+// for files that do not belong to a run.
 std::string run_page(const RunPage& page);
 
 // Whether the process that last started the run has ended, or ran on another machine.

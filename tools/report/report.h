@@ -32,7 +32,7 @@ class Report {
   void add(const BatchValues& values);
   // The measures of text; the caller passes them the text of each example.
   std::vector<TextMeasure*> texts() const;
-  // The one of that name; null if it is none of text.
+  // The measure of text of that name; null if there is none.
   TextMeasure* text(const std::string& name) const;
   // The names before the "=".
   std::vector<std::string> entry_names() const;

@@ -10,7 +10,7 @@ class Segmentation : public MatchMeasure {
     for (const std::string& entry : entries_of(names_[0], vocabulary, kGoldIsAFeed).entries()) {
       const bool place = entry.size() == 1 && std::string_view("BMES").find(entry) != std::string_view::npos;
       if (!place && entry != kUnknown) {
-        report_error(at_, fmt::format("the label '{}' of '{}' is no place in a word", entry, names_[0].name),
+        report_error(at_, fmt::format("the label '{}' of '{}' is not a position in a word", entry, names_[0].name),
                      "expected B, M, E and S");
       }
       places_.push_back(place ? entry[0] : 'S');

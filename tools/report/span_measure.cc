@@ -13,7 +13,7 @@ class Spans : public MatchMeasure {
     for (const std::string& entry : entries_of(names_[0], vocabulary, kGoldIsAFeed).entries()) {
       std::optional<Tag> tag = parse_tag(entry);
       if (!tag && entry != kUnknown) {
-        report_error(at_, fmt::format("the label '{}' of '{}' is no span's tag", entry, names_[0].name),
+        report_error(at_, fmt::format("the label '{}' of '{}' is not the tag of a span", entry, names_[0].name),
                      "expected O, B-KIND, I-KIND or M-KIND, E-KIND or L-KIND, S-KIND or U-KIND");
       }
       tags_.push_back(tag.value_or(Tag{}));

@@ -69,7 +69,7 @@ class TagMeasure : public NamedMeasure {
   // The vocabulary of a feed; an error if the feed has none.
   const Vocabulary& entries_of(const NameUse& use, const VocabularyOf& vocabulary, const char* role) const {
     if (const Vocabulary* entries = vocabulary(use.name)) return *entries;
-    report_error(at_, fmt::format("'{}' has no labels: it is no feed of a field's entries", use.name), role);
+    report_error(at_, fmt::format("'{}' has no labels: it is not a feed of a field's entries", use.name), role);
   }
 
   // The labels of a row of [time, batch], without padding.

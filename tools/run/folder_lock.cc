@@ -22,7 +22,7 @@
 namespace graphrun {
 namespace {
 
-// After a lock was written, two processes that took it at the same time both see whose it is.
+// This long after they have written it, two processes that took the lock at the same time both see which of them has it.
 constexpr std::chrono::milliseconds kSettles{100};
 
 // What a lock file says of the process that holds it.
@@ -122,9 +122,9 @@ FolderLock::FolderLock(const std::string& path, const std::string& folder) {
   }
 }
 
-// Replaces the file by one that names this process, unless it names one that may be running. Of two processes that do so at the
-// same time, the later one has it: both look a little later. A process that is delayed for longer may still replace the file of
-// one that has the lock, which finds that before its next save (RunFolder::inside) and ends.
+// Replaces the file by one that names this process, unless it names one that may be running. If two processes do so at the same
+// time, the later one gets the lock: both check again a little later. A process that is delayed for longer may still replace
+// the file of the one that has the lock, which notices this before its next save (RunFolder::inside) and ends.
 void FolderLock::take_by_contents(const std::string& path, const std::string& folder) {
   const std::string own = own_path(path, getpid());
   const int file = uninterrupted([&] { return open(own.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });

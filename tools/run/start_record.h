@@ -15,7 +15,7 @@ namespace graphrun {
 void record_start(const ModelLayout& layout, const std::vector<std::string>& command, std::int64_t step, bool on_cpu,
                   int processes);
 
-// The updates that one start of a run made, as far as a later start has not made them again.
+// The updates that one start of a run made, except those that a later start repeated.
 struct MadeUpdates {
   std::int64_t first = 0;  // counted from 1
   std::int64_t last = 0;   // the largest number for the newest start

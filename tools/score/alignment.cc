@@ -31,7 +31,7 @@ bool parse_link(std::string_view text, char between, std::int64_t from, Link& li
 
 [[noreturn]] void bad_link(const std::string& link, const char* expected, std::int64_t from, const LinePlace& place) {
   data_error(kCode, place.file, place.line, 0,
-             fmt::format("'{}' is no link; expected {}, word positions counted from {}", link, expected, from));
+             fmt::format("'{}' is not a link; expected {}, word positions counted from {}", link, expected, from));
 }
 
 }  // namespace
@@ -68,7 +68,8 @@ std::vector<std::vector<double>> parse_weights(const std::string& line, const Li
       if (!parse(number, row.emplace_back()) || !std::isfinite(row.back()) || row.back() < 0)
         data_error(
             kCode, place.file, place.line, 0,
-            fmt::format("'{}' is no weight; expected non-negative numbers separated by commas, one list for each target word",
+            fmt::format("'{}' is not a weight; expected non-negative numbers separated by commas, one list for each target "
+                        "word",
                         number));
       begin = end + 1;
     }

@@ -19,7 +19,7 @@ class Lexicon {
   // Keeps the `best` target words of each source word; of equal numbers the words that come first in the vocabulary. Lines with
   // NULL (no word, unless a vocabulary has such an entry) are passed over, and so are those with entries that a vocabulary
   // lacks, about which `warn` is told once. Throws UserError (kBadData): LineReader's; E0671 bad-lexicon at a line without
-  // three columns, or whose last is not a number; or where no line is left.
+  // three columns, or whose last is not a number, or if no line is left.
   static Lexicon read(const std::string& path, const Vocabulary& source, const Vocabulary& target, std::int64_t best,
                       const std::function<void(const Diagnostic&)>& warn);
 
@@ -34,7 +34,7 @@ class Lexicon {
 // Counts of pairs, and the table of them.
 class LexicalCounts {
  public:
-  // Weights are added up as whole parts of this much, so that their order changes no sum.
+  // Weights are rounded to multiples of this, so that sums do not depend on their order.
   static constexpr double kUnit = 1.0 / 4096;
 
   void add(std::int32_t source, std::int32_t target, double weight);

@@ -11,8 +11,8 @@ namespace graphrun {
 
 class BatchShortlist {
  public:
-  // `always`: what every row may use. `vocabulary`: how many words there are; `least`: how many a list has at least, if there
-  // are that many.
+  // `always`: the words that every row may use. `vocabulary`: the number of words in all. `least`: the minimum length of a
+  // list, if there are that many words.
   BatchShortlist(Lexicon lexicon, std::vector<std::int32_t> always, std::int64_t vocabulary, std::int64_t least);
 
   struct Selected {
@@ -20,7 +20,7 @@ class BatchShortlist {
     Tensor allowed;  // BOOL [rows, count]
   };
   // `sources`: the words of each row; `more`: by row, or empty, other words that it may use. What a row may use does not depend
-  // on the other rows. A list also has words that no row may use, so that few lengths of lists occur.
+  // on the other rows. A list is padded with words that no row may use, so that few different lengths occur.
   Selected select(const std::vector<std::vector<std::int32_t>>& sources,
                   const std::vector<std::vector<std::int32_t>>& more) const;
 

@@ -56,9 +56,9 @@ const char* next_of_source(void* from, std::size_t* size) {
 Subwords::Subwords(std::string bytes, const std::string& name) : bytes_(std::move(bytes)) {
   model_ = sentencepiece_module().open(bytes_.data(), bytes_.size());
   if (model_ != nullptr) return;
-  subword_error(fmt::format("{} holds no model of SentencePiece's", name),
+  subword_error(fmt::format("{} is not a SentencePiece model", name),
                 {fmt::format("note: expected what spm_train writes as PREFIX.model; found {} bytes", bytes_.size()),
-                 "help: vocabulary { size: 8000 } without a model makes one of the training data"});
+                 "help: vocabulary { size: 8000 } without a model trains one on the training data"});
 }
 
 Subwords::~Subwords() {

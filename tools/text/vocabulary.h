@@ -35,7 +35,7 @@ struct TextForm {
   std::string part(const std::string& entry, bool& continues) const;
 };
 
-// The text that these entries are of.
+// The text that these entries make up.
 std::string joined(const std::vector<std::string>& entries, const TextForm& form);
 
 // Allows looking up entries by string_view.
@@ -65,7 +65,7 @@ class Vocabulary {
   const std::string& entry(std::int64_t number) const;  // throws InternalError if there is none
   const std::vector<std::string>& entries() const { return entries_; }
 
-  // The text that these entries are of.
+  // The text that these entries make up.
   std::string text_of(std::span<const std::int32_t> numbers) const;
   const TextForm& form() const { return form_; }
   void set_form(TextForm form) { form_ = std::move(form); }

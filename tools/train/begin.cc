@@ -112,7 +112,7 @@ class Beginning {
       warnings_.push_back({Severity::kWarning,
                            "E0669 unlike-start",
                            rule.at,
-                           fmt::format("the vocabulary of '{}' in '{}' is another: {} entries, here {}", field, rule.model,
+                           fmt::format("the vocabulary of '{}' in '{}' differs: {} entries, here {}", field, rule.model,
                                        theirs->second.size(), vocabulary.size()),
                            {"help: vocabulary { file: … } with that model's vocabularies/" + field + ".txt is the same one"}});
     }
@@ -133,7 +133,7 @@ class Beginning {
     notes.push_back("help: match names what is to be loaded; partial: true leaves out what only one of the two has");
     throw UserError(ExitCode::kBadData,
                     {{Severity::kError, "E0669 unlike-start", rule.at,
-                      fmt::format("the model '{}' has other parameters than this network", rule.model), std::move(notes)}});
+                      fmt::format("the model '{}' has different parameters from this network", rule.model), std::move(notes)}});
   }
 
   const Network& network_;

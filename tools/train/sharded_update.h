@@ -1,5 +1,5 @@
 // Updates by several processes, each of which updates its slices of the parameters and has the optimizer's slots of these alone
-// (train.shard_optimizer). The results have the bits of one process.
+// (train.shard_optimizer). The results have the same bits as those of one process.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace graphrun {
 
 class ShardedUpdate {
  public:
-  // Elements that a process owns. A slice never divides a piece of global_norm.
+  // Processes own units of this many elements, so that a slice never divides a piece of global_norm.
   static constexpr std::size_t kUnit = 4096;
-  // Makes the stepper's updates those of this object, and takes its slots. `gradients`, with units of kUnit: the sums of the
-  // stepper's slots `names`, which begin at `begins`, multiples of kUnit. Parameters are divided like their gradients. The
+  // Makes this object compute the stepper's updates, and takes over its slots. `gradients`, with units of kUnit: the sums of
+  // the stepper's slots `names`, which begin at `begins`, multiples of kUnit. Parameters are divided like their gradients. The
   // arguments must outlive it. Only on the CPU, and if the optimizer is_elementwise.
   ShardedUpdate(Communicator& together, Stepper& stepper, OrderedSum& gradients, const std::vector<std::string>& names,
                 const std::vector<std::size_t>& begins);

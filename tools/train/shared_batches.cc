@@ -15,7 +15,7 @@ struct RoundFigures {
   std::int64_t rows = 0, tokens = 0, signal = 0;
 };
 
-// Where variables begin if they lie one after another, each at a multiple of `unit`; at last, the end of all.
+// The offsets of variables that are stored one after another, each at a multiple of `unit`; finally, the end of all.
 std::vector<std::size_t> beginnings(const Variables& variables, const std::vector<std::string>& names, std::size_t unit) {
   std::vector<std::size_t> begins = {0};
   for (const std::string& name : names) {
@@ -89,7 +89,7 @@ std::optional<SharedBatches::Counted> SharedBatches::next(std::int64_t step, int
   return first;
 }
 
-// Makes the array contain the slots: moves those there that were set since, and copies what a device has computed.
+// Makes the array contain the slots: moves there those that were set since, and copies what a device has computed.
 void SharedBatches::bring_slots() {
   for (std::size_t i = 0; i < places_on_device_.size(); ++i) {
     stepper_.variables().put_on_device(slots_[i], places_on_device_[i]);

@@ -1,10 +1,10 @@
 // Distributes the batches of an update among processes, in rounds: each process computes the gradient of one batch per round,
-// and the gradients are added in the order of the batches. The result has the bits of one process. Gradients are sent while the
-// pass that computes them still runs. With train.sum: BY_PROCESS, a process adds the gradients of its own batches, and the
-// processes add these sums once an update.
+// and the gradients are added in the order of the batches. The result has the same bits as that of one process. Gradients are
+// sent while the pass that computes them still runs. With train.sum: BY_PROCESS, a process adds the gradients of its own
+// batches, and the processes add these sums once an update.
 //
-// On GPUs, gradients stay in the devices' memory if there is something that carries them (runtime/communicator/device_group.h).
-// Otherwise, they are copied to the host and back.
+// On GPUs, gradients stay in the devices' memory if something can carry them between devices
+// (runtime/communicator/device_group.h). Otherwise, they are copied to the host and back.
 #pragma once
 
 #include <cstdint>

@@ -312,7 +312,7 @@ void Stepper::restore(const CheckpointReader& checkpoint, const PendingBatches& 
   using Kind = VariableSpec::Kind;
   if (pending.batches < 0 || pending.batches >= accumulate_) {
     throw UserError(ExitCode::kBadData, "E0661 bad-state",
-                    fmt::format("'{}/state.json' has {} batches of an update under way; an update here is of {}",
+                    fmt::format("'{}/state.json' has {} batches of an update in progress; an update here has {}",
                                 checkpoint.folder(), pending.batches, accumulate_));
   }
   for (const Kind kind : {Kind::kParameter, Kind::kSlot}) restore_in_place(checkpoint, kind);

@@ -97,7 +97,7 @@ class Trainer {
   bool validation_is_due() const;
   bool validates_within_epoch(std::int64_t done) const;
   void one_batch(const Batch& batch);
-  // Whether what is watched is recorded of the current update, if it has all of its batches.
+  // Whether the watcher records the current update, provided that it has all of its batches.
   bool watches_update() const { return watcher_ != nullptr && (state_.step + 1) % recipe_.watch.every_steps == 0; }
   // An update in progress: on a device, the next one may begin before its loss is read.
   struct Begun {
@@ -163,7 +163,7 @@ class Trainer {
   std::vector<nlohmann::ordered_json> notes_;
   WorkMeter meter_, of_epoch_;  // since the last line of speed.jsonl; since the beginning of the epoch, with validations
   RunEnd end_;
-  double saved_ = 0;  // when
+  double saved_ = 0;  // the time of the last save
   StepResult last_result_;
   std::function<void(const Batch&, double)> last_batch_;  // null: a run, not its repetition
 };

@@ -1,5 +1,5 @@
-// What `train { watch { … } }` records: gradients, updates and gates of one update, computed beside the run from copies of its
-// variables, so that the run keeps its bits.
+// What `train { watch { … } }` records: gradients, updates and gates of one update, computed separately from copies of the
+// run's variables, so that the run's results do not change.
 #pragma once
 
 #include <cstdint>

@@ -118,8 +118,8 @@ class Filler {
         data_error("E0656 bad-vectors", lines_.name(), lines_.line(), text.data() - line.data() + 1,
                    fmt::format("'{}' is {}", text, why));
       };
-      if (error == std::errc::result_out_of_range) refuse("beyond the numbers that there are");
-      if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) refuse("no finite number");
+      if (error == std::errc::result_out_of_range) refuse("outside the range of a double");
+      if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) refuse("not a finite number");
       if (rows_.dtype() == DType::kFloat32 && !std::isfinite(static_cast<float>(value))) {
         refuse("beyond what a parameter holds, float32 up to 3.4e38");
       }

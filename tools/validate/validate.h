@@ -23,7 +23,8 @@ std::string validate_graph(const std::string& path, const std::vector<GraphReque
 // graph fit.
 std::string validate_job(std::string_view text, const std::string& path, const std::vector<std::string>& settings,
                          std::vector<Diagnostic>& warnings);
-// All mistakes of a job that has `mistakes`, and of everything that it names: these and those that validate_job finds.
+// All mistakes in a job and in everything that it names: `mistakes`, which were found already, and those that validate_job
+// finds.
 std::vector<Diagnostic> with_all_mistakes(std::vector<Diagnostic> mistakes, std::string_view text, const std::string& path,
                                           const std::vector<std::string>& settings);
 

@@ -15,7 +15,7 @@ namespace graphrun::few_rows {
 // The summed axis is divided into steps of two tiles, so that a thread loads four words of a right factor at once.
 constexpr int kTilesOfStep = 2, kStepWords = kTilesOfStep * cuda::kUnitWords, kStepWordsOfThread = 2 * kTilesOfStep;
 constexpr int kWordsOfTile = cuda::kWarpThreads * kStepWordsOfThread;  // of a column tile in a step
-// Words between the rows of a left factor in shared memory, beyond the steps: the threads of a warp then read 32 banks.
+// Words of padding after each row of a left factor in shared memory, so that the threads of a warp read from 32 banks.
 constexpr int kRowPadding = 4;
 
 GRAPHRUN_DEVICE constexpr int steps_of(int inner, int in_word) {
@@ -56,8 +56,8 @@ struct Inner {
   }
 };
 
-// What a kernel is compiled for. The tiles are 16 rows by 8 columns. Warps divide the columns of a block, and `row_warps` of
-// them its rows; each has `warp_columns` tiles of every row of tiles that it has.
+// What a kernel is compiled for. Tiles are 16 rows by 8 columns. The warps of a block divide its columns; `row_warps` warps
+// have the same columns and divide the rows. A warp computes `warp_columns` tiles in each of its rows of tiles.
 template <int row_tiles_, int warp_columns_, int warps_, int row_warps_, int parts_, int columns_, int groups_>
 struct Shape {
   static constexpr int kRowTiles = row_tiles_, kWarpColumns = warp_columns_, kWarps = warps_, kRowWarps = row_warps_;
@@ -198,7 +198,7 @@ GRAPHRUN_DEVICE void multiply(const float* const (&a)[I::kTerms], const Right& f
   decltype(factors.tile(0, 0)) right[S::kWarpColumns];
   GRAPHRUN_UNROLL
   for (int c = 0; c < S::kWarpColumns; ++c) {
-    // Beyond the last: the last again, never written.
+    // A tile beyond the last is the last one again, and is never written.
     const int tile = first_tile + warp / S::kRowWarps * S::kWarpColumns + c;
     right[c] = factors.tile(tile < S::kTiles ? tile : S::kTiles - 1, thread);
   }

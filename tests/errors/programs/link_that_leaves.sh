@@ -1,4 +1,4 @@
-# A symbolic link out of the folder graphs.
+# A symbolic link out of the graphs folder.
 mkdir graphs
 printf 'name: "b"\ninput { name: "x" shape: "[batch]" }\noutput: "y = tanh(x)"\n' > outside.pbtxt
 ln -s ../outside.pbtxt graphs/b.pbtxt

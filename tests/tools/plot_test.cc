@@ -92,7 +92,7 @@ TEST(PlotAlignments, LinesThatAreNone) {
   EXPECT_THAT(told("hello\n"), HasSubstr("lines:2:1: error[E0691 bad-alignments]"));
   EXPECT_THAT(told("{\"text\":\"a\",\"tokens\":[\"a\"]}\n"), HasSubstr("aligned to nothing"));
   EXPECT_THAT(told("{\"tokens\":[\"a\"],\"units\":[\"x\"],\"alignment\":[[1,2]]}\n"), HasSubstr("not as many weights"));
-  EXPECT_THAT(told("{\"tokens\":[1],\"units\":[\"x\"],\"alignment\":[[1]]}\n"), HasSubstr("another kind"));
+  EXPECT_THAT(told("{\"tokens\":[1],\"units\":[\"x\"],\"alignment\":[[1]]}\n"), HasSubstr("the wrong type"));
 }
 
 class PlotCommand : public ProgramTest {};

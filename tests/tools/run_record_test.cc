@@ -103,7 +103,7 @@ TEST_F(RunRecord, ACheckpointOfAnotherRunIsRefused) {
   std::filesystem::rename(root_ / "other/checkpoints", root_ / "model/checkpoints");
   const Ran ran = train("model", {"--resume"});
   EXPECT_EQ(ran.code, 4);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("E0667"), HasSubstr("model/checkpoints/step-000005"), HasSubstr("another run")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("E0667"), HasSubstr("model/checkpoints/step-000005"), HasSubstr("a different run")));
 }
 
 }  // namespace

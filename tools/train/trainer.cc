@@ -48,7 +48,7 @@ void Trainer::restore(const std::string& folder) {
   state_ = parse_state(checkpoint.text("state.json"), folder + "/state.json");
   if (const std::string& model = state_.model; !model.empty() && model != digest_file(layout_.manifest()).sha256) {
     throw UserError(ExitCode::kBadData, "E0667 other-model",
-                    fmt::format("'{}' belongs to a different run from this folder's", folder),
+                    fmt::format("'{}' belongs to a different run than this folder", folder),
                     {fmt::format("note: it was made with another job, other graphs, vocabularies or data than '{}' lists",
                                  layout_.manifest()),
                      "help: continue it in the folder it was made in"});

@@ -21,8 +21,9 @@ constexpr std::size_t kMostFolds = 32, kNone = SIZE_MAX;
 // The least work, in additions, that each thread should have, and the least total that justifies waking other threads.
 constexpr std::int64_t kLeastShare = 65536, kLeastShared = 4 * kLeastShare;
 // A sum into few results over many rows is computed in parts, so that threads can share it. The number of parts depends on the
-// sizes alone: the bits are the same for any number of threads.
-constexpr std::int64_t kMostParts = 16, kFewResults = 4096;
+// sizes alone: the bits are the same for any number of threads. Sums over fewer rows, such as an attention's over the words of
+// a sentence, are added row by row: their bits do not depend on the number of results either, so not on what is in a batch.
+constexpr std::int64_t kMostParts = 16, kFewResults = 4096, kManyRows = 256;
 constexpr std::int64_t kMostSlab = 65536;  // elements whose operands, read in narrow strips, fit a core's caches
 
 int cost_of(FoldKind kind) { return kind == FoldKind::kLogSumExp ? 12 : gives_position(kind) ? 4 : 1; }
@@ -87,7 +88,7 @@ struct Cut {
     cut_strips(tile);
     rows = strips > 1 ? 1 : std::max<std::int64_t>(1, std::min(tile / v.inner, v.n));
     const std::int64_t chunks = (v.n + rows - 1) / rows;
-    if (!only_sums || v.results() > kFewResults || chunks * rows * width < kLeastShare / 4) return;
+    if (!only_sums || v.n < kManyRows || v.results() > kFewResults || chunks * rows * width < kLeastShare / 4) return;
     parts = std::min(kMostParts, chunks);
     part_rows = (chunks + parts - 1) / parts * rows;
     parts = (v.n + part_rows - 1) / part_rows;
@@ -150,9 +151,8 @@ class Piecewise {
       });
       value_at_.push_back(value == folds_.end() ? kNone : static_cast<std::size_t>(value - folds_.begin()));
     }
-    // If several rows of a slab fit a piece, but not all of them, sums are computed from pieces' sums.
     const bool any_sum = std::any_of(folds_.begin(), folds_.end(), [](const Fold& f) { return adds_up(f.kind); });
-    if (cut_.slabs > 0 || (any_sum ? cut_.parts == 1 && cut_.rows == 1 : view.n * view.inner <= kMostSlab)) {
+    if (cut_.slabs > 0 || (any_sum ? cut_.parts == 1 : view.n * view.inner <= kMostSlab)) {
       by_code_ = SlabFolds::of(*program_, view, folds_);
     }
     cost_ = program_->cost();
@@ -306,7 +306,8 @@ class Piecewise::Slabs final : public PieceReader {
   const KernelContext& c_;
 };
 
-// Pieces of one slab, from its row `row`: each is reduced, then joined with the existing result.
+// Pieces of one slab, from its row `row`: each is reduced, then joined with the existing result. Sums that are not computed in
+// parts are added row by row.
 template <class T>
 class Piecewise::Chunks final : public PieceReader {
  public:
@@ -325,6 +326,10 @@ class Piecewise::Chunks final : public PieceReader {
         continue;
       }
       T* to = (cut.parts > 1 ? p_.partial<T>(c_, f, part_) : c_.outputs[f].as<T>()) + result_;
+      if (adds_up(fold.kind) && width > 1 && cut.parts == 1) {
+        add_rows(fold.kind, x, to, rows, width);
+        continue;
+      }
       if (first_ || rows > 1) {
         reduce(fold.kind, whole_task<T>(x, first_ ? to : joined_, {1, rows, width}));
         x = joined_;
@@ -337,6 +342,12 @@ class Piecewise::Chunks final : public PieceReader {
   }
 
  private:
+  // In the order of machine code (SlabFolds).
+  void add_rows(FoldKind kind, const T* x, T* to, std::int64_t rows, std::int64_t width) const {
+    if (first_) std::copy_n(x, width, to);
+    for (std::int64_t r = first_ ? 1 : 0; r < rows; ++r) join(kind, task_of_elements(x + r * width, to, width));
+  }
+
   // Long rows are summed in double precision.
   void join_numbers(std::size_t f, const T* x, T* to, std::int64_t width) {
     const FoldKind kind = p_.folds_[f].kind;

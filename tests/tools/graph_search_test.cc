@@ -122,6 +122,25 @@ TEST_P(GraphSearchTest, DrawsOfASentenceDoNotDependOnItsBatch) {
   }
 }
 
+// In int8, where a difference of one bit can grow to a step of a rounded number: the same bits alone and with others.
+TEST_P(GraphSearchTest, InInt8ASentenceHasTheSameScoresAlone) {
+  const SearchCase options = settings()[1];
+  const GraphSearchOptions all{.fetches = {}, .search = options, .target = Target(cpu_device(), WeightForm::kInt8)};
+  GraphSearch search(*cut_, all, variables_);
+  const auto together = search.run(feeds_, options);
+  SearchCase alone = options;
+  for (std::int64_t s = 0; s < sentences_; ++s) {
+    const auto k = static_cast<std::size_t>(s);
+    alone.max_length = {options.max_length[k]};
+    const auto found = search.run(feeds_of(s), alone);
+    ASSERT_EQ(found[0].size(), together[k].size());
+    for (std::size_t h = 0; h < found[0].size(); ++h) {
+      EXPECT_EQ(found[0][h].words, together[k][h].words) << "sentence " << s;
+      EXPECT_EQ(found[0][h].log_probability, together[k][h].log_probability) << "sentence " << s;
+    }
+  }
+}
+
 // A search begins in the memory of the last one, which had more or fewer rows and steps, or failed.
 TEST_P(GraphSearchTest, DoesNotDependOnTheSearchBefore) {
   const SearchCase options = settings()[1];

@@ -246,8 +246,8 @@ TEST(Merged, InInt8ARowOfASumAsIfAlone) {
     }
     Columns columns("matmul_sum", all, {Tensor(DType::kFloat32, {rows, kColumns})}, false, WeightForm::kInt8);
     EXPECT_TRUE(columns.kernel->alone) << rows << " rows";
-    const auto y = columns.run({kColumns}, 1)[0].span<float>();
-    return std::vector<float>(y.begin(), y.begin() + kColumns);
+    const Tensor y = columns.run({kColumns}, 1)[0];
+    return std::vector<float>(y.data<float>(), y.data<float>() + kColumns);
   };
   const std::vector<float> expected = first_row(1);
   for (std::int64_t rows = 2; rows <= kMost; ++rows) EXPECT_EQ(first_row(rows), expected) << rows << " rows";

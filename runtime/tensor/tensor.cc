@@ -47,9 +47,9 @@ std::uint64_t next_version() {
 std::size_t aligned(std::size_t x, std::size_t to = kAlignment) { return (x + to - 1) / to * to; }
 
 // Large tensors ask the kernel for huge pages. A core that reads every weight for every word otherwise spends much of its time
-// on translating addresses: of 4 KB pages, it knows a few thousand. The last page is huge if at least half of it is used.
+// on TLB misses: a TLB holds a few thousand pages of 4 KB. The last page is huge if at least half of it is used.
 constexpr std::size_t kHugePage = 2u << 20;
-#ifdef __SANITIZE_ADDRESS__  // finds accesses behind the memory that is allocated, so there must be no slack
+#ifdef __SANITIZE_ADDRESS__  // finds accesses beyond the allocated memory, so there must be no slack
 constexpr bool kAsksForHugePages = false;
 #else
 constexpr bool kAsksForHugePages = true;

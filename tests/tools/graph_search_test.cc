@@ -42,7 +42,7 @@ TEST_P(GraphSearchTest, GivesTheSameHoweverOftenHistoriesGrow) {
 TEST_P(GraphSearchTest, GivesTheSameHoweverMuchHistoriesGrow) {
   GraphRequest request = tests::NetworkFixtures("networks").request(GetParam().network, false);
   for (GraphRequest::Setting& b : request.bindings) {
-    if (b.name == "longest") b.text = "64";  // positions, which are no parameters
+    if (b.name == "longest") b.text = "64";  // positions, which are not parameters
   }
   const GenerationGraphs cut = cut_for_generation(load_graph(request), GetParam().spec);
   SearchCase options = settings()[1];

@@ -119,6 +119,19 @@ void signal_after(long microseconds, int signal) {
   timer_settime(timer, 0, &at, nullptr);
 }
 
+// Sends a signal to the process and waits until a thread has taken it. Where all threads block the signal and one waits for it,
+// that one may be scheduled much later; without the wait, the operation's thread could finish the program's work before.
+void send_and_wait(int signal) {
+  kill(getpid(), signal);
+  const timespec millisecond{0, 1000000};
+  sigset_t pending;
+  for (int waited = 0; waited < 10000 && sigpending(&pending) == 0 && sigismember(&pending, signal) == 1; ++waited) {
+    nanosleep(&millisecond, nullptr);
+  }
+  const timespec to_record{0, 20000000};  // for what the thread does with it
+  nanosleep(&to_record, nullptr);
+}
+
 Fault& the_fault() {
   static Fault fault = read_fault();
   return fault;
@@ -211,8 +224,8 @@ Deed deed_at(const char* operation, const char* path) {
     return Deed::kContinue;
   }
   if (fault.signal == SIGKILL) return Deed::kKill;
-  kill(getpid(), fault.signal);  // the process's: whichever thread waits for it takes it
-  if (fault.second != 0) kill(getpid(), fault.second);
+  send_and_wait(fault.signal);
+  if (fault.second != 0) send_and_wait(fault.second);
   return Deed::kContinue;
 }
 

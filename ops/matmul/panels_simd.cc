@@ -9,6 +9,7 @@
 // After foreach_target.h:
 #include "hwy/highway.h"
 #include "ops/matmul/product.h"
+#include "runtime/base/processor.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace graphrun {
@@ -25,8 +26,7 @@ constexpr std::int64_t kMostSums = kManyRegisters ? 24 : 12;  // registers that 
 constexpr std::int64_t kMostVectors = kMostSums / kMostRows;  // vectors of a panel that are multiplied at once
 constexpr std::int64_t kTermsAtOnce = 8;                      // between two points where the next panel is prefetched
 constexpr std::int64_t kLine = 64;                            // bytes of a cache line
-// How far ahead to prefetch panels that are multiplied together, in bytes: by itself, the processor prefetches only within a
-// page of 4096.
+// How far ahead to prefetch panels that are multiplied together, in bytes, where that gains (runtime/base/processor.h).
 constexpr std::int64_t kPanelsAhead = 4096;
 
 // Whether the sums of so many rows, vectors and panels fit.
@@ -48,8 +48,8 @@ struct Block {
   std::int64_t lines = 0;            // how many of its cache lines to prefetch for every kTermsAtOnce terms
 };
 
-// R rows, and V vectors of columns in each of P panels of W columns.
-template <int R, int V, int P, int W, class T>
+// R rows, and V vectors of columns in each of P panels of W columns, which are prefetched or not.
+template <int R, int V, int P, int W, bool prefetch, class T>
 HWY_NOINLINE void multiply_block(const PanelTask<T>& task, const Block& block) {
   const Floats d;
   const float* row[R];
@@ -79,7 +79,7 @@ HWY_NOINLINE void multiply_block(const PanelTask<T>& task, const Block& block) {
       for (int v = 0; v < V; ++v) {
         const T* const here = from[p] + k * W + v * kLanes;
         w[v] = loaded(here);
-        if constexpr (P > 1) __builtin_prefetch(reinterpret_cast<const char*>(here) + kPanelsAhead, 0, 3);
+        if constexpr (prefetch) __builtin_prefetch(reinterpret_cast<const char*>(here) + kPanelsAhead, 0, 3);
       }
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) {
@@ -119,15 +119,21 @@ HWY_NOINLINE void multiply_block(const PanelTask<T>& task, const Block& block) {
   }
 }
 
+template <int R, int V, int P, int W, class T>
+void multiply_panels_together(const PanelTask<T>& task, const Block& block) {
+  if (gains_from_prefetching()) return multiply_block<R, V, P, W, true>(task, block);
+  multiply_block<R, V, P, W, false>(task, block);
+}
+
 template <int R, int V, int W, class T>
 void multiply_some_panels(const PanelTask<T>& task, const Block& block) {
   if constexpr (fits(R, V, 4)) {
-    if (task.panels == 4) return multiply_block<R, V, 4, W>(task, block);
+    if (task.panels == 4) return multiply_panels_together<R, V, 4, W>(task, block);
   }
   if constexpr (fits(R, V, 2)) {
-    if (task.panels == 2) return multiply_block<R, V, 2, W>(task, block);
+    if (task.panels == 2) return multiply_panels_together<R, V, 2, W>(task, block);
   }
-  multiply_block<R, V, 1, W>(task, block);
+  multiply_block<R, V, 1, W, false>(task, block);
 }
 
 // All rows times V vectors of columns in each panel. The blocks, of nearly equal height, take turns in prefetching, so that

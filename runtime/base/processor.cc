@@ -66,6 +66,15 @@ bool amx_multiplies_bfloat16() {
   return yes;
 }
 
+bool gains_from_prefetching() {
+#if defined(__x86_64__)
+  static const bool gains = __builtin_cpu_is("amd") == 0;
+  return gains;
+#else
+  return true;
+#endif
+}
+
 bool may_write_code() {
   static const bool may = try_to_write_code();
   return may;

@@ -41,9 +41,9 @@ std::int32_t quad_of(const Int8Panel& p, std::int64_t row, std::int64_t quad) {
 
 #define GRAPHRUN_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 
-// R rows from row i, C times 16 columns from column j. Each sum is split into `chains` independent ones, which hide the latency
-// of the instruction where there are few.
-template <int R, int C, int chains>
+// R rows from row i, C times 16 columns from column j, which are prefetched or not. Each sum is split into `chains`
+// independent ones, which hide the latency of the instruction where there are few.
+template <int R, int C, int chains, bool prefetch>
 GRAPHRUN_VNNI void strip_vnni(const Int8Panel& p, std::int32_t* sums, std::int64_t i, std::int64_t j) {
   __m512i sum[chains][R][C];
 #pragma GCC unroll 8
@@ -62,7 +62,9 @@ GRAPHRUN_VNNI void strip_vnni(const Int8Panel& p, std::int32_t* sums, std::int64
 #pragma GCC unroll 4
     for (int c = 0; c < C; ++c) {
       w[c] = _mm512_loadu_si512(here + c * kColumnStep * kInt8Quad);
-      _mm_prefetch(reinterpret_cast<const char*>(here + c * kColumnStep * kInt8Quad) + kAhead, _MM_HINT_T0);
+      if constexpr (prefetch) {
+        _mm_prefetch(reinterpret_cast<const char*>(here + c * kColumnStep * kInt8Quad) + kAhead, _MM_HINT_T0);
+      }
     }
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
@@ -86,19 +88,24 @@ GRAPHRUN_VNNI void strip_vnni(const Int8Panel& p, std::int32_t* sums, std::int64
   }
 }
 
-template <int C>
+template <int C, bool prefetch>
 GRAPHRUN_VNNI void rows_vnni(const Int8Panel& p, std::int32_t* sums, std::int64_t j) {
   std::int64_t i = 0;
-  for (; i + 8 <= p.count; i += 8) strip_vnni<8, C, 1>(p, sums, i, j);
-  for (; i + 4 <= p.count; i += 4) strip_vnni<4, C, C == 1 ? 2 : 1>(p, sums, i, j);
-  for (; i + 2 <= p.count; i += 2) strip_vnni<2, C, C == 1 ? 4 : 2>(p, sums, i, j);
-  for (; i < p.count; ++i) strip_vnni<1, C, 4>(p, sums, i, j);
+  for (; i + 8 <= p.count; i += 8) strip_vnni<8, C, 1, prefetch>(p, sums, i, j);
+  for (; i + 4 <= p.count; i += 4) strip_vnni<4, C, C == 1 ? 2 : 1, prefetch>(p, sums, i, j);
+  for (; i + 2 <= p.count; i += 2) strip_vnni<2, C, C == 1 ? 4 : 2, prefetch>(p, sums, i, j);
+  for (; i < p.count; ++i) strip_vnni<1, C, 4, prefetch>(p, sums, i, j);
 }
 
-GRAPHRUN_VNNI void multiply_vnni(const Int8Panel& p, std::int32_t* sums) {
+template <bool prefetch>
+GRAPHRUN_VNNI void columns_vnni(const Int8Panel& p, std::int32_t* sums) {
   std::int64_t j = 0;
-  for (; j + 3 * kColumnStep <= p.width; j += 3 * kColumnStep) rows_vnni<3>(p, sums, j);
-  for (; j < p.width; j += kColumnStep) rows_vnni<1>(p, sums, j);
+  for (; j + 3 * kColumnStep <= p.width; j += 3 * kColumnStep) rows_vnni<3, prefetch>(p, sums, j);
+  for (; j < p.width; j += kColumnStep) rows_vnni<1, prefetch>(p, sums, j);
+}
+
+void multiply_vnni(const Int8Panel& p, std::int32_t* sums) {
+  gains_from_prefetching() ? columns_vnni<true>(p, sums) : columns_vnni<false>(p, sums);
 }
 
 // ---- AMX (ops/matmul/instructions/amx.h). A tile of rows holds 16 rows of 64 terms, a tile of columns 64 terms of 16 columns

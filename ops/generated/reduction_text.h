@@ -41,7 +41,7 @@ ReductionArguments reduction_arguments(const DeviceCode& code, const KernelFolds
 // values of columns' parts; int32 `joins`, the number of parts that a launch joins, or 0; and int32 `wide`, whether all
 // addresses allow a thread to load four elements at once. Results have the same bits either way.
 DeviceText reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
-// The same text with comments that quote the equations.
+// The same text for people to read: with comments that quote the equations.
 std::string commented_reduction_text(const DeviceCode& code, const KernelFolds& folds, const ReductionArguments& arguments);
 // How threads of a warp share the positions of each column: lane l of `lanes`, a power of two, takes positions l, l + lanes, …
 struct LaneColumns {

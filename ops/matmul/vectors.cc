@@ -3,7 +3,7 @@
 namespace graphrun {
 
 bool are_vector_products(const ProductGroup& group) {
-  constexpr std::int64_t kMostInner = 8192, kMostColumns = 1 << 20;  // beyond, a few blocks would read for long
+  constexpr std::int64_t kMostInner = 8192, kMostColumns = 1 << 20;  // a few blocks would take long to read more
   if (group.products.empty() || group.products.size() > ProductGroup::kMostFactors) return false;
   for (std::size_t i = 0; i < group.products.size(); ++i) {
     const MatrixProduct& p = group.products[i];

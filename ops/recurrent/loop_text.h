@@ -30,7 +30,7 @@ struct LoopText : DeviceText {
 };
 
 LoopText loop_text(const LoopPlan& plan);
-// The same text with comments that quote the equations.
+// The same text for people to read: with comments that quote the equations.
 std::string commented_loop_text(const LoopPlan& plan);
 
 }  // namespace graphrun

@@ -26,7 +26,7 @@ struct RowLoopText : DeviceText {
 };
 
 RowLoopText row_loop_text(const RowLoopPlan& plan);
-// The same text with comments that quote the equations.
+// The same text for people to read: with comments that quote the equations.
 std::string commented_row_loop_text(const RowLoopPlan& plan);
 
 }  // namespace graphrun

@@ -111,16 +111,16 @@ void DeviceSide::finish(const std::vector<Tensor>& fetched) {
   const Binding& binding = *std::exchange(unfinished_, nullptr);
   IndexFault fault;
   backend.to_host(results_of(fault, fetched));
-  if (fault.node != 0) tell(fault, binding);
+  if (fault.node != 0) report(fault, binding);
 }
 
 // The fault stays in the device's memory until it is reported, and every run copies what it finds there. So it belongs to the
 // earliest run whose copy contains it.
-void DeviceSide::tell(const IndexFault& fault, const Binding& binding) {
+void DeviceSide::report(const IndexFault& fault, const Binding& binding) {
   const Binding* of = &binding;
   for (auto run = under_way_.rbegin(); run != under_way_.rend(); ++run) {
     (*run)->arrival->wait();
-    if ((*run)->fault.node != 0 && (*run)->told == told_) of = (*run)->binding.get();
+    if ((*run)->fault.node != 0 && (*run)->reported == reported_) of = (*run)->binding.get();
   }
   backend.clear(fault_.raw(), fault_.bytes());
   try {
@@ -132,8 +132,8 @@ void DeviceSide::tell(const IndexFault& fault, const Binding& binding) {
       rethrow_from(*bound.source);
     }
   } catch (...) {
-    last_told_ = std::current_exception();
-    ++told_;
+    last_reported_ = std::current_exception();
+    ++reported_;
     throw;
   }
 }
@@ -147,7 +147,7 @@ void DeviceSide::drop_forgotten() {
     }
     (*run)->arrival->wait();
     try {
-      if ((*run)->fault.node != 0 && (*run)->told == told_) tell((*run)->fault, *(*run)->binding);
+      if ((*run)->fault.node != 0 && (*run)->reported == reported_) report((*run)->fault, *(*run)->binding);
     } catch (const UserError&) {  // reported by the runs that encountered it
     }
     run = under_way_.erase(run);
@@ -159,7 +159,7 @@ DeviceSide::UnderWay DeviceSide::finish_later(std::vector<Tensor> fetched, std::
   auto run = std::make_shared<BegunRun>();
   run->binding = std::move(binding);
   run->fetched = std::move(fetched);
-  run->told = told_;
+  run->reported = reported_;
   run->arrival = backend.to_host_later(results_of(run->fault, run->fetched));
   under_way_.push_back(run);
   UnderWay under_way;
@@ -177,8 +177,8 @@ void DeviceSide::UnderWay::finish() {
     ~Leave() { all.erase(std::find(all.begin(), all.end(), one)); }
   } leave{side->under_way_, done};
   if (done->fault.node == 0) return;
-  if (done->told != side->told_) std::rethrow_exception(side->last_told_);
-  side->tell(done->fault, *done->binding);
+  if (done->reported != side->reported_) std::rethrow_exception(side->last_reported_);
+  side->report(done->fault, *done->binding);
 }
 
 }  // namespace graphrun

@@ -27,7 +27,7 @@ struct BegunRun {
   std::vector<Tensor> fetched;  // destinations of its results, which must live until they have arrived
   IndexFault fault;
   std::shared_ptr<Backend::Arrival> arrival;
-  std::size_t told = 0;  // DeviceSide::told_ when the run began
+  std::size_t reported = 0;  // DeviceSide::reported_ when the run began
 };
 
 class DeviceSide {
@@ -74,7 +74,7 @@ class DeviceSide {
   std::vector<std::uint64_t> places(const Binding& binding, const RunContext& context) const;
   void give_up();
   std::vector<Backend::ToHost> results_of(IndexFault& fault, const std::vector<Tensor>& fetched) const;
-  void tell(const IndexFault& fault, const Binding& binding);
+  void report(const IndexFault& fault, const Binding& binding);
   void drop_forgotten();
   void* room(std::vector<DeviceMemory>& rooms, std::size_t i, std::size_t bytes);
 
@@ -86,8 +86,8 @@ class DeviceSide {
   std::optional<std::uint32_t> low_step_there_;  // the current contents of low_step_
   const Binding* unfinished_ = nullptr;  // binding of the runs not yet waited for; their fault stays until it is reported
   std::deque<std::shared_ptr<BegunRun>> under_way_;  // oldest first
-  std::size_t told_ = 0;                             // the number of faults reported
-  std::exception_ptr last_told_;
+  std::size_t reported_ = 0;                         // the number of faults reported
+  std::exception_ptr last_reported_;
 };
 
 }  // namespace graphrun

@@ -208,7 +208,7 @@ infer { write: CONLL }
                            "-1 epochs",
                            "initialize without match",
                            "initialize without a kind",
-                           "an optimizer of no kind",
+                           "an optimizer without a kind",
                            "global_norm is -1",
                            "factor is 4",
                            "validate needs data",

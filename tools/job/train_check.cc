@@ -185,7 +185,7 @@ class TrainChecker {
     const pb::FieldDescriptor* kind =
         reflection.GetOneofFieldDescriptor(optimizer, optimizer.GetDescriptor()->FindOneofByName("kind"));
     if (kind == nullptr) {
-      return problems_.missing(places.at, "an optimizer of no kind",
+      return problems_.missing(places.at, "an optimizer without a kind",
                                "sgd { learning_rate: 0.6 } or adam { learning_rate: 5e-4 }");
     }
     for (int i = 0; i < optimizer.group_size(); ++i) {
@@ -247,7 +247,7 @@ class TrainChecker {
       case Kind::kGnmtPlus: check_gnmt_plus(schedule, inside(places, "gnmt_plus")); break;
       case Kind::KIND_NOT_SET:
         if (schedule.warmup_steps() == 0) {
-          problems_.missing(places.at, "a schedule of no kind",
+          problems_.missing(places.at, "a schedule without a kind",
                             "per_epoch { factor: 0.5 from: 40 } or no_improvement { factor: 0.25 }");
         }
     }

@@ -47,7 +47,7 @@ Diagnostic not_fed(const std::string& input, const FeedPlan& plan) {
   Diagnostic problem{Severity::kError,
                      "E0421 not-fed",
                      plan.location(),
-                     fmt::format("the graph wants '{}', which the job does not feed", input),
+                     fmt::format("the job does not feed the graph's input '{}'", input),
                      {}};
   if (const std::string near = did_you_mean(input, fed); !near.empty()) problem.notes.push_back("help: " + near);
   return problem;

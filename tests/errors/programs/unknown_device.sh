@@ -1,2 +1,2 @@
-# A device of no kind that there is.
+# A device of an unknown kind.
 graphrun train tags.pbtxt --out model --device gpu

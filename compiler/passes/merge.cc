@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,12 +34,17 @@ struct Merged {
   std::vector<Origin> origins = {};  // of the products
 };
 
+// For how long a right factor stays the same. Kernels pack those that last, and round them to fewer bits where the job says so,
+// but a kernel does so for all its matrices or for none. So matrices that last are not merged with others.
+enum class Sameness : std::uint8_t { kNone, kInLoop, kLasts };
+
 // Finds the products of a graph that can be merged, without those in its regions.
 class Products {
  public:
-  // `same`: by value of a body, whether it is the same at every step; empty outside loops.
-  Products(const Graph& graph, std::vector<bool> same)
-      : g_(graph), same_(std::move(same)), readers_(graph), reads_(graph.values.size()) {
+  // `same`: by value of a body, whether it is the same at every step; empty outside loops. `lasts`: by value, whether it is the
+  // same from run to run.
+  Products(const Graph& graph, std::vector<bool> same, const std::vector<bool>& lasts)
+      : g_(graph), same_(std::move(same)), lasts_(lasts), readers_(graph), reads_(graph.values.size()) {
     for (std::size_t v = 0; v < reads_.size(); ++v) reads_[v] = readers_.of(static_cast<ValueId>(v)).size();
     for (const ir::Output& o : g_.outputs) ++reads_[index(o.value)];
     for (const ir::Variable& v : g_.variables) {
@@ -58,7 +64,10 @@ class Products {
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
   std::int32_t node_of(ValueId v) const { return g_.value(v).node; }
   const Node& node(std::int32_t n) const { return g_.nodes[static_cast<std::size_t>(n)]; }
-  bool is_same(ValueId v) const { return !same_.empty() && same_[index(v)]; }
+  Sameness sameness(ValueId v) const {
+    if (lasts_[index(v)]) return Sameness::kLasts;
+    return !same_.empty() && same_[index(v)] ? Sameness::kInLoop : Sameness::kNone;
+  }
 
   // Whether the node multiplies rows by one matrix.
   bool is_rows_by_matrix(const Node& n) const {
@@ -110,7 +119,8 @@ class Products {
 
   // What the products of one `matmul_sum` must have in common.
   struct KindOfTerm {
-    bool transpose_b, same;  // the right factor is the same at every step
+    bool transpose_b;
+    Sameness right;
     std::string precision;
     friend auto operator<=>(const KindOfTerm&, const KindOfTerm&) = default;
   };
@@ -119,7 +129,7 @@ class Products {
     if (node_of(v) < 0 || reads_[index(v)] != 1 || g_.type(v) != type) return std::nullopt;
     const Node& product = node(node_of(v));
     if (!is_rows_by_matrix(product)) return std::nullopt;
-    return KindOfTerm{product.attributes.boolean("transpose_b"), is_same(product.inputs[1]),
+    return KindOfTerm{product.attributes.boolean("transpose_b"), sameness(product.inputs[1]),
                       product.attributes.string("precision")};
   }
 
@@ -154,8 +164,8 @@ class Products {
     ValueId left;
     bool transpose_b;
     std::string precision;
-    std::string right;  // shape of the right factor
-    bool same;          // the right factor is the same at every step
+    std::string shape;  // of the right factor
+    Sameness right;
     std::int32_t reader;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
@@ -172,7 +182,7 @@ class Products {
                !reduces && product.attributes.boolean("transpose_b"),
                product.attributes.string("precision"),
                str(g_.type(b).shape),
-               is_same(b),
+               reduces ? Sameness::kNone : sameness(b),
                reader};
   }
 
@@ -228,6 +238,7 @@ class Products {
 
   const Graph& g_;
   const std::vector<bool> same_;
+  const std::vector<bool>& lasts_;
   const ir::Readers readers_;
   std::vector<std::size_t> reads_;  // by value: number of reads by nodes, outputs and variables
   std::map<Key, std::size_t> of_one_step_;
@@ -259,8 +270,35 @@ std::vector<bool> same_at_every_step(const Graph& body, const Node& scan) {
   return same;
 }
 
-bool merge_in(Graph& graph, const Node* around) {
-  const Products products(graph, around ? same_at_every_step(graph, *around) : std::vector<bool>());
+// By graph and value: whether it is the same from run to run. Graphs are named by their addresses, which stay valid until their
+// containing graph is rewritten.
+using Lasting = std::map<const Graph*, std::vector<bool>>;
+
+void find_lasting(const Graph& graph, std::vector<bool> lasts, Lasting& all) {
+  for (const Node& node : graph.nodes) {
+    if (!ir::is_scan(node)) continue;
+    const Graph& body = node.regions[0];
+    const ir::ScanLayout l = ir::scan_layout(node);
+    std::vector<bool> in_body(body.values.size());
+    for (std::size_t i = l.invariant_begin(); i < l.step(); ++i) {
+      in_body[static_cast<std::size_t>(body.inputs[i].value)] = lasts[static_cast<std::size_t>(node.inputs[i])];
+    }
+    find_lasting(body, std::move(in_body), all);
+  }
+  all[&graph] = std::move(lasts);
+}
+
+Lasting lasting_in(const Graph& root) {
+  std::vector<bool> lasts(root.values.size());
+  for (const ir::Input& input : root.inputs) lasts[static_cast<std::size_t>(input.value)] = input.lasting;
+  for (const ir::Variable& v : root.variables) lasts[static_cast<std::size_t>(v.value)] = v.next == kNone;
+  Lasting all;
+  find_lasting(root, std::move(lasts), all);
+  return all;
+}
+
+bool merge_in(Graph& graph, const Node* around, const Lasting& lasting) {
+  const Products products(graph, around ? same_at_every_step(graph, *around) : std::vector<bool>(), lasting.at(&graph));
   if (products.found.empty()) return false;
   Rebuild rebuild(graph);
   ValueId sum = kNone;
@@ -276,7 +314,8 @@ bool merge_in(Graph& graph, const Node* around) {
 }  // namespace
 
 PassResult merge(Graph graph) {
-  const bool changed = rewrite_inner_first(graph, merge_in);
+  const Lasting lasting = lasting_in(graph);
+  const bool changed = rewrite_inner_first(graph, [&](Graph& g, const Node* around) { return merge_in(g, around, lasting); });
   return {std::move(graph), changed};
 }
 

@@ -61,7 +61,10 @@ Kernel bind_matmul(const KernelRequest& given) {
   const std::size_t rank_a = request.inputs[0].sizes.size(), rank_b = request.inputs[1].sizes.size();
   if ((rank_a == 2 && rank_b == 2) || (plan.one_factor && rank_b > 1)) {
     KernelRequest as_group = request;
-    if (rank_b > 2) as_group.products = ProductPrecision::kFloat32;  // like the products of a larger batch
+    if (rank_b > 2) {  // like the products of a larger batch
+      as_group.products = ProductPrecision::kFloat32;
+      as_group.weights = WeightForm::kFloat32;
+    }
     return group_kernel(as_group, {ProductGroup::Kind::kMany, {plan.product}});
   }
   return kernel_of(request.outputs[0].dtype, plan.product, std::move(plan.batch));

@@ -72,6 +72,62 @@ TEST(OwnPrecision, IsFloat32WhateverAJobAsksFor) {
   }
 }
 
+// Products of the parameter U beside those of W, which is computed from parameters: with a common left factor, added up, and in
+// a loop.
+constexpr const char* kBesideComputed = R"(
+graph "network" {
+  input %x: FLOAT[batch, 40]
+  parameter %U: FLOAT[40, 40] = xavier(0.0)
+  parameter %V: FLOAT[40, 40] = xavier(0.0)
+  parameter %g: FLOAT[40] = uniform(0.1)
+  %W = mul(%V, %g)
+  %a = matmul(%x, %U)
+  %b = matmul(%x, %W)
+  %r = tanh(%x)
+  %p = matmul(%r, %U)
+  %q = matmul(%x, %W)
+  %sum = add(%p, %q)
+  %end: FLOAT[batch, 40] = scan(%x, %U, %W; states=1, each=0, steps=5, reverse=false) body "loop" {
+    input %s: FLOAT[batch, 40]
+    input %U: FLOAT[40, 40]
+    input %W: FLOAT[40, 40]
+    input %step: INT32[]
+    %u = matmul(%s, %U)
+    %w = matmul(%s, %W)
+    %z = sub(%u, %w)
+    %next = tanh(%z)
+    output "s" = %next
+  }
+  output "a" = %a
+  output "b" = %b
+  output "sum" = %sum
+  output "end" = %end
+})";
+
+std::vector<Tensor> beside_computed(std::vector<std::string> fetches, WeightForm weights) {
+  CompileOptions options;
+  options.fetches = std::move(fetches);
+  auto variables = std::make_shared<Variables>();
+  const Target target(cpu_device(), weights, ProductPrecision::kFloat32);
+  Executable executable(compile(ir::parse(kBesideComputed, "network"), options), variables, target);
+  initialize(executable.program(), *variables, 5);
+  return executable.run({{"x", numbers({3, 40}, 1)}});
+}
+
+TEST(RoundedWeights, AreRoundedBesideAComputedMatrix) {
+  for (const WeightForm weights : {WeightForm::kBFloat16, WeightForm::kInt8}) {
+    const Tensor alone = beside_computed({"a"}, weights)[0];
+    EXPECT_FALSE(same_bits(alone, beside_computed({"a"}, WeightForm::kFloat32)[0]));
+    const std::vector<Tensor> both = beside_computed({"a", "b"}, weights),
+                              exact = beside_computed({"a", "b"}, WeightForm::kFloat32);
+    EXPECT_TRUE(same_bits(both[0], alone));
+    EXPECT_TRUE(same_bits(both[1], exact[1]));  // a computed matrix is not a weight
+    for (const char* name : {"sum", "end"}) {
+      EXPECT_FALSE(same_bits(beside_computed({name}, weights)[0], beside_computed({name}, WeightForm::kFloat32)[0])) << name;
+    }
+  }
+}
+
 TEST(OwnPrecision, IsThatOfTheGradientsToo) {
   for (const std::string precision : {"", "FLOAT32"}) {
     TrainOptions train;

@@ -15,11 +15,17 @@ namespace {
 
 constexpr std::size_t kTurnBytes = 64;  // a cache line for each column step, so that no two threads share one
 
-// Enough for a block of any of the products: those of a sum differ in their inner sizes.
+// Enough for a block of any of the products.
 std::size_t scratch_of_blocks(const ProductGroup& group, DType dtype) {
   std::size_t most = 0;
   for (const MatrixProduct& p : group.products) most = std::max(most, scratch_of_block(p, dtype));
   return most;
+}
+
+// The products of a sum differ in their inner sizes.
+const MatrixProduct& largest_of(const ProductGroup& group) {
+  return *std::max_element(group.products.begin(), group.products.end(),
+                           [](const auto& p, const auto& q) { return p.operations() < q.operations(); });
 }
 
 // The blocks of a group's results.
@@ -27,7 +33,7 @@ struct GroupBlocks {
   GroupBlocks(const ProductGroup& of, DType dtype)
       : group(of),
         sums(of.kind == ProductGroup::Kind::kSum),
-        grid(of.products[0], sums ? 1 : static_cast<std::int64_t>(of.products.size())),
+        grid(largest_of(of), sums ? 1 : static_cast<std::int64_t>(of.products.size())),
         count(sums ? grid.blocks() : grid.blocks() * static_cast<std::int64_t>(of.products.size())),
         runner(count, scratch_of_blocks(of, dtype)) {}
 
@@ -140,11 +146,9 @@ Kernel group_kernel(const KernelRequest& request, ProductGroup of) {
   return kernel;
 }
 
-// All products have the panels of the largest: those of a sum differ in their inner sizes.
+// All products have the panels of the largest.
 PackedGroup::PackedGroup(const ProductGroup& group, PackedForm form) : group_(group), form_(form) {
-  const auto largest = std::max_element(group.products.begin(), group.products.end(),
-                                        [](const auto& p, const auto& q) { return p.operations() < q.operations(); });
-  const std::int64_t panel = PackedProduct(*largest, form).panel();
+  const std::int64_t panel = PackedProduct(largest_of(group), form).panel();
   std::size_t at = 0;
   for (const MatrixProduct& p : group.products) {
     packed_.emplace_back(p, form, panel);

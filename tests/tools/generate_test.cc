@@ -126,6 +126,14 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   EXPECT_THAT(few.err, AllOf(HasSubstr("E0653"), HasSubstr("the file ends after 1 line; 'stdin'")));
   EXPECT_THAT(graphrun({"infer", "model", "--force", "refs"}, "uno\n").err,
               HasSubstr("'refs', which is read with it, has more"));
+  // The end symbol would end the text before its last words.
+  write("ends", "one\none </s> two\n");
+  for (const std::string option : {"--force", "--prefix"}) {
+    const Ran ends = graphrun({"infer", "model", option, "ends"}, "uno\ndos\n");
+    EXPECT_EQ(ends.code, 4) << option;
+    EXPECT_THAT(ends.err, AllOf(HasSubstr("ends:2"), HasSubstr("E0644"), HasSubstr("word 2 is '</s>'"))) << option;
+    EXPECT_EQ(lines_of(ends.out).size(), 1u) << option;
+  }
 
   // Lines with the sizes of each example: a matrix with the attention of each word, a number for each word.
   const std::string pairs = "uno dos tres\tone\nuno\tone two three\n";

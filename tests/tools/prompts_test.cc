@@ -65,6 +65,16 @@ TEST_F(Prompts, AreContinuedAndBeginWithNothingWhereALineIsEmpty) {
   // A line that is not valid text is not a prompt.
   const Ran bad = infer({}, "the dog\n\xff\n");
   EXPECT_EQ(bad.out, lines[0] + "\n\n");
+  // The end symbol is no word of a prompt, also as its last one.
+  for (const std::string ended : {"the dog <eos> a cat", "the dog <eos>"}) {
+    const Ran ends = infer({}, "the dog\n" + ended + "\n");
+    EXPECT_EQ(ends.code, 4);
+    EXPECT_EQ(ends.out, lines[0] + "\n");
+    EXPECT_THAT(ends.err, AllOf(HasSubstr("stdin:2"), HasSubstr("E0644"), HasSubstr("word 3 is '<eos>'")));
+    write("ends", ended + "\n");
+    EXPECT_EQ(infer({"--force", "ends"}).code, 4);
+    EXPECT_EQ(infer({"--prefix", "ends"}).code, 4);
+  }
 
   const std::vector<std::string> best = lines_in(infer({"--beam", "4", "--n-best", "3"}, "the dog\n\n").out);
   ASSERT_EQ(best.size(), 6u);

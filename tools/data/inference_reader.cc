@@ -29,6 +29,7 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
       refuse_longer_(options.refuse_longer),
       warn_(options.warn),
       prompts_(options.prompts),
+      check_prompt_(options.check_prompt),
       beside_(options.beside),
       beside_ready_(options.beside_ready),
       chosen_(prompts_.empty() ? choose_feeds(plan, options.feeds) : std::vector<std::size_t>()) {
@@ -51,7 +52,9 @@ std::optional<InferenceReader::Encoded> InferenceReader::read() {
   if (next.record.empty && !(blank && !prompts_.empty())) return next;
   next.fields.emplace(data_.fields.size());
   for (std::size_t i = 0; i < needed_.size(); ++i) {
-    if (needed_[i] && !blank) (*next.fields)[i] = encode(data_, *needed_[i], vocabularies_, next.record);
+    if (!needed_[i] || blank) continue;
+    (*next.fields)[i] = encode(data_, *needed_[i], vocabularies_, next.record);
+    if (check_prompt_) check_prompt_(next.record, (*next.fields)[i].values);
   }
   if (longest_ > 0) limit(next);
   if (next.fields) {

@@ -37,6 +37,8 @@ struct ReadingOptions {
   std::vector<std::string> feeds;  // the model's feeds; fields that only other feeds read may be missing from the input
   // Instead of feeds: the only field to read, whose words begin each row. A blank record then has a row too, without words.
   std::string prompts = {};
+  // Called with each record and its prompt; throws if the prompt is not allowed.
+  std::function<void(const Record&, const std::vector<std::int32_t>&)> check_prompt = {};
   // Called once for each record, in input order: returns its words for InferenceBatch::prompts. What it throws counts as a
   // mistake in the record.
   std::function<std::vector<std::int32_t>()> beside = {};
@@ -97,6 +99,7 @@ class InferenceReader {
   const bool refuse_longer_;
   const std::function<void(const Diagnostic&)> warn_;
   const std::string prompts_;
+  const std::function<void(const Record&, const std::vector<std::int32_t>&)> check_prompt_;
   const std::function<std::vector<std::int32_t>()> beside_;
   const std::function<bool(int)> beside_ready_;
   std::vector<std::size_t> chosen_;

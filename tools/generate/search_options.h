@@ -53,8 +53,8 @@ inline std::int64_t most_candidates(const SearchOptions& options) { return optio
 // What each sentence of a batch has in addition to its feeds.
 struct Sentences {
   std::vector<std::int64_t> max_length;  // when reached, a hypothesis ends without the end symbol
-  // By sentence, or empty: the words that it begins with, however improbable and however many. If they end with the end symbol,
-  // they are the whole sentence: forced decoding.
+  // By sentence, or empty: the words that it begins with, however improbable and however many. Only the last may be the end
+  // symbol: they are then the whole sentence (forced decoding).
   std::vector<std::vector<std::int32_t>> prefix;
   std::vector<std::uint64_t> keys;  // with sampling: keys of random numbers; equal keys give equal words
 

@@ -106,13 +106,25 @@ DataSpec line_by_line(DataSpec data) {
   return data;
 }
 
+// The search ends a hypothesis at the end symbol, and would ignore the given words that follow it.
+void refuse_end(const Network& network, const InferSpec& mode, const Record& record, const std::vector<std::int32_t>& words) {
+  const std::string& end = mode.generate->end;
+  const auto at = std::find(words.begin(), words.end(), network.vocabularies.at(mode.field).number(end));
+  if (at == words.end()) return;
+  data_error("E0644 end-symbol", record.file(), record.line, 0,
+             fmt::format("word {} is '{}', the end symbol of infer '{}', which a given text may not contain",
+                         at - words.begin() + 1, end, mode.name),
+             {"help: remove it from the line; --force adds the end by itself"});
+}
+
 // The texts given for the input's lines, one for each, as words of the generated field.
 class GivenLines {
  public:
   GivenLines(const Network& network, const InferSpec& mode, const std::string& file)
-      : data_(line_by_line(network.job.data)),
+      : network_(network),
+        mode_(mode),
+        data_(line_by_line(network.job.data)),
         field_(*data_.field(mode.field)),
-        vocabularies_(network.vocabularies),
         name_(file == "-" ? "stdin" : file) {
     reader_ = std::make_unique<RecordReader>(open_lines(file), layout_of_input(data_, {&field_}, Format::kLines));
   }
@@ -121,7 +133,10 @@ class GivenLines {
     Record record;
     if (!reader_->next(record)) unequal(name_, lines_, input);
     ++lines_;
-    return record.empty ? std::vector<std::int32_t>() : encode(data_, field_, vocabularies_, record).values;
+    if (record.empty) return {};
+    std::vector<std::int32_t> words = encode(data_, field_, network_.vocabularies, record).values;
+    refuse_end(network_, mode_, record, words);
+    return words;
   }
   // Whether next() can answer soon; see RecordReader::ready.
   bool ready(int milliseconds) { return reader_->ready(milliseconds); }
@@ -137,9 +152,10 @@ class GivenLines {
                {"help: line n of each belongs to the other's"});
   }
 
+  const Network& network_;
+  const InferSpec& mode_;
   const DataSpec data_;
   const FieldSpec& field_;
-  const Vocabularies& vocabularies_;
   const std::string name_;
   std::unique_ptr<RecordReader> reader_;
   std::int64_t lines_ = 0;
@@ -274,7 +290,12 @@ void generate_lines(const ir::Graph& graph, const Network& network, const Parame
   BadLines bad_lines(options.stop_at_bad_lines, options.writes());
   bad_lines.read_with(reading);
   reading.feeds = generator->feeds();
-  if (prompts) reading.prompts = chosen.field;
+  if (prompts) {
+    reading.prompts = chosen.field;
+    reading.check_prompt = [&](const Record& record, const std::vector<std::int32_t>& words) {
+      refuse_end(network, chosen, record, words);
+    };
+  }
   const std::string input = lines->name();
   if (given) {
     reading.beside = [&] { return given->next(input); };

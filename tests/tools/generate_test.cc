@@ -40,7 +40,7 @@ TEST_F(Generate, LearnsToSayAndSaysTheSameInAnyBatch) {
   const auto in_turn = listed_ahead("0");
   EXPECT_EQ(lines_of(in_turn.first).size(), 10u);
   EXPECT_THAT(lines_of(in_turn.first).at(2), testing::StartsWith("2 ||| three"));
-  for (const std::string lines : {"3", "4096"}) EXPECT_EQ(listed_ahead(lines), in_turn) << lines;
+  for (const std::string lines : {"3", "4096", "9223372036854775807"}) EXPECT_EQ(listed_ahead(lines), in_turn) << lines;
   EXPECT_EQ(graphrun({"infer", "model", "--read-ahead", "-1"}, input).code, 2);
 
   for (const std::string form : {"float32", "bfloat16", "int8"}) {

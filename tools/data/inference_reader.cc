@@ -105,7 +105,7 @@ std::int64_t InferenceReader::length_of(const Encoded& encoded) const {
 void InferenceReader::fill() {
   const bool sorts = ahead_ > rows_;
   if (failure_ || (sorts && !waiting_.empty())) return;
-  if (sorts && !is_in_order_) ahead_ = std::min(2 * ahead_, most_ahead_);  // it had been halved
+  if (sorts && !is_in_order_) ahead_ = ahead_ > most_ahead_ / 2 ? most_ahead_ : 2 * ahead_;  // it had been halved
   const auto least = static_cast<std::size_t>(rows_), most = static_cast<std::size_t>(sorts ? ahead_ : rows_);
   std::size_t bytes = 0;
   try {

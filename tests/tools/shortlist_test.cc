@@ -257,6 +257,17 @@ TEST_F(Generate, NamesWhatIsWrongWithAShortlist) {
   EXPECT_THAT(slash.err, HasSubstr("its name names a file"));
   ASSERT_EQ(graphrun({"train", "graphs/jobs/say.pbtxt", "--out", "model", "--set", "train.epochs=1"}).code, 0);
   EXPECT_THAT(graphrun({"shortlist", "model", "-o", "no/such/folder"}).err, HasSubstr("E0502"));
+  const std::string left = read("data/left");
+  std::filesystem::create_symlink(path("data/left"), path("link"));
+  for (const bool given : {false, true}) {
+    std::vector<std::string> words = {"shortlist", "model", "-o", "link"};
+    if (given) words.insert(words.end(), {"--data", "data/left", "data/right"});
+    const Ran over = graphrun(words);
+    EXPECT_EQ(over.code, 2);
+    EXPECT_THAT(over.err,
+                AllOf(HasSubstr("E0429"), HasSubstr("--output would overwrite"), HasSubstr("data/left', which is read")));
+  }
+  EXPECT_EQ(read("data/left"), left);
   EXPECT_THAT(graphrun({"shortlist", "model", "--mode", "nowhere"}).err, HasSubstr("E0425"));
   const std::string look = graphrun({"shortlist", "model", "--mode", "look"}).err;
   EXPECT_THAT(look, AllOf(HasSubstr("job.pbtxt:"), HasSubstr("has no `align`")));

@@ -1,6 +1,7 @@
 #include "tools/cli/program.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <set>
@@ -205,6 +207,17 @@ void write_output(const std::string& path, std::string_view text) {
   // Earlier output must come first. This does not use a buffered stream, which would lose output when a signal interrupts it.
   if (std::fflush(stdout) != 0 || write_some(STDOUT_FILENO, text.data(), text.size()) < text.size())
     unwritable_file("stdout", "write", errno);
+}
+
+void refuse_to_overwrite(std::string_view option, const std::string& output, const std::vector<std::string>& read) {
+  const auto is_file = [](const std::string& path) { return !path.empty() && path != "-"; };
+  for (const std::string& file : read) {
+    std::error_code none;  // if one of them does not exist, they differ
+    if (is_file(output) && is_file(file) && std::filesystem::equivalent(output, file, none)) {
+      throw UserError(ExitCode::kUsage, "E0429 bad-options",
+                      fmt::format("{} would overwrite '{}', which is read", option, file), {"help: name another file"});
+    }
+  }
 }
 
 GraphRequest::Setting parse_set(const std::string& text) {

@@ -73,6 +73,7 @@ ExitCode evaluate_together(const Arguments& arguments, Communicator* together) {
   const bool given = !files.empty();
   if (!given) files = network.job.data.test;
   if (files.empty()) throw UsageError("the model's job names no test data: --data FILE is missing");
+  refuse_to_overwrite("--each", each_file, files);
   Evaluator evaluator(load_graph(network.request(false)), network, device, weights.value_or(WeightForm::kFloat32));
   DatasetOptions reading;
   reading.texts = network.report->text_fields();

@@ -45,6 +45,7 @@ ExitCode run_shortlist(const Arguments& arguments) {
   if (files.empty()) files = network.job.data.train;
   if (files.empty()) throw UsageError("the model's job names no training data: --data FILE is missing");
   const std::string output = option<std::string>(*options, "output");
+  refuse_to_overwrite("--output", output, files);
   std::optional<AtomicFile> file;  // opened first, so that an unwritable path is reported before the work
   if (output != "-") file.emplace(output);
   const LexicalCounts counts = count_alignments(network.graph(false), network, mode, model.parameters, files, device);

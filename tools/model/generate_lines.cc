@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "runtime/base/file.h"
 #include "runtime/base/random.h"
@@ -87,13 +86,7 @@ void check_input(const InferSpec& chosen, const InferOptions& options, const std
   if (!prompts && options.from_stdin && given == "-") {
     refuse("E0429 bad-options", "stdin is both the input and the words that are given", "help: name a file for one of them");
   }
-  for (const std::string& input : {given, file}) {
-    std::error_code none;  // if one of them does not exist, they differ
-    if (!g.alignments.empty() && std::filesystem::equivalent(g.alignments, input, none)) {
-      refuse("E0429 bad-options", fmt::format("--alignments would overwrite '{}', which is read", input),
-             "help: name another file");
-    }
-  }
+  refuse_to_overwrite("--alignments", g.alignments, {given, options.from_stdin ? "-" : file});
 }
 
 std::unique_ptr<LineReader> open_lines(const std::string& file) {

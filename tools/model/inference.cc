@@ -299,6 +299,7 @@ void infer(const Network& network, const Parameters& parameters, std::unique_ptr
   if (options.fetches.empty() != options.fetch_file.empty()) {
     throw UserError(ExitCode::kUsage, "E0427 no-fetch-file", "--fetch NAME and --fetch-out FILE go together");
   }
+  refuse_to_overwrite("--fetch-out", options.fetch_file, {options.from_stdin ? "-" : lines->name()});
   CompileOptions compile_options;
   if (mode != nullptr) {
     std::vector<Diagnostic> problems;

@@ -134,6 +134,35 @@ TEST_F(EndOfRun, ASignalInTheLastValidationChangesNothing) {
   }
 }
 
+// A signal between the validation of the average and the test: both run on resuming, and write their lines once.
+TEST_F(EndOfRun, ASignalAfterTheAverageChangesNothing) {
+  const std::vector<std::string> sets = {"epochs=0", "updates=12", "average.last=2"};
+  ASSERT_EQ(train("whole", sets).code, 0);
+  // The line of the last evaluation but one; before all lines, the file was opened.
+  const std::size_t operation = json_lines(read("whole/speed.jsonl")).size();
+  const Ran ran = graphrun_under("term:speed.jsonl:" + std::to_string(operation), words("parts", sets));
+  ASSERT_EQ(ran.code, 128 + SIGTERM) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("average of the parameters"), HasSubstr("stopped by signal 15 at step 12")));
+  ASSERT_EQ(train("parts", sets, true).code, 0);
+  EXPECT_EQ(read("parts/metrics.jsonl"), read("whole/metrics.jsonl"));
+}
+
+// The same after the line of an epoch that is not complete, without validation data.
+TEST_F(EndOfRun, ASignalInTheTestChangesNothing) {
+  std::string job = read("graphs/jobs/segment.pbtxt");
+  job.erase(job.find(" valid: \"../../data/dev.seg\""), std::string(" valid: \"../../data/dev.seg\"").size());
+  job.erase(job.find("  validate {"), job.find("epochs: 8") - job.find("  validate {"));
+  write("graphs/jobs/segment.pbtxt", job);
+  const std::vector<std::string> sets = {"epochs=0", "updates=7"};
+  ASSERT_EQ(train("whole", sets).code, 0);
+  // Before this line the file was opened and truncated, and got a sync for each save and the line of the first epoch.
+  const Ran ran = graphrun_under("term:metrics.jsonl:6", words("parts", sets));
+  ASSERT_EQ(ran.code, 128 + SIGTERM) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("epoch 2, step 7  loss"), HasSubstr("stopped by signal 15 at step 7")));
+  ASSERT_EQ(train("parts", sets, true).code, 0);
+  EXPECT_EQ(read("parts/metrics.jsonl"), read("whole/metrics.jsonl"));
+}
+
 TEST_F(EndOfRun, ByHoursCountsAllStarts) {
   const auto hours = [](double seconds) { return "hours=" + std::to_string(seconds / 3600); };
   const Ran ran = train("model", {"epochs=0", hours(1)});

@@ -15,10 +15,11 @@ namespace graphrun {
 
 struct TrainState {
   std::uint64_t seed = 0;
-  std::int64_t step = 0;                   // number of updates done
-  BatchPosition next;                      // the next batch
-  bool epoch_begun = false;                // the learning rate is set for next.epoch
-  std::optional<BatchPosition> validated;  // the batch before which the last validation within an epoch took place
+  std::int64_t step = 0;     // number of updates done
+  BatchPosition next;        // the next batch
+  bool epoch_begun = false;  // the learning rate is set for next.epoch
+  // The batch before which the last validation within an epoch took place, or the run ended without validation data.
+  std::optional<BatchPosition> validated;
   ScheduleState schedule;
   Patience stop;           // state of early stopping
   bool ended = false;      // a rule has ended training

@@ -297,6 +297,7 @@ bool Trainer::end_within_epoch() {
   if (state_.ended || state_.validated == state_.next) return true;
   if (valid_set_ != nullptr) return validate_within_epoch();
   if (state_.next.batch == 0) return true;
+  state_.validated = state_.next;
   write({{"epoch", epoch()}, {"step", state_.step}, {"loss", loss()}, {"learning_rate", rate()}});
   display_.log(fmt::format("{}, step {}  loss {:.4f}", epoch_text(epoch(), recipe_.end.epochs), state_.step, loss()));
   keep(std::nullopt);
@@ -533,8 +534,8 @@ void Trainer::check_parameters() {
   }
 }
 
-// Makes the mean of the candidates the model.
-bool Trainer::average() {
+// Makes the mean of the candidates the model. Adds its line of metrics to `lines`.
+bool Trainer::average(std::vector<nlohmann::ordered_json>& lines) {
   std::optional<BestModel> mean;
   folder_.inside([&] { mean = best_models_.mean(); });
   if (!agreed(mean.has_value())) return true;
@@ -543,7 +544,7 @@ bool Trainer::average() {
   if (!mean) return true;  // only process 0 has it
   mean->step = state_.step;
   mean->reports = reports_text(results);
-  write({{"step", state_.step}, {"average", results_json(*results)}});
+  lines.push_back({{"step", state_.step}, {"average", results_json(*results)}});
   display_.log("average of the parameters  valid: " + results_text(*results));
   folder_.inside([&] { best_models_.keep(*mean); });
   return true;
@@ -551,16 +552,18 @@ bool Trainer::average() {
 
 // Computes the reports of the model in the folder: on the validation set as recorded, and on the test set.
 bool Trainer::finish() {
-  if (recipe_.average.number > 0 && valid_set_ != nullptr && !average()) return false;
+  std::vector<nlohmann::ordered_json> lines;  // written only at the end: a signal before repeats everything on resuming
+  if (recipe_.average.number > 0 && valid_set_ != nullptr && !average(lines)) return false;
   Parameters best;
   folder_.inside([&] { best = read_parameters(layout_); });
   if (const std::optional<ReportResults> valid = parse_results(best.reports, "valid")) results_.emplace_back("valid", *valid);
   if (test_set_ != nullptr) {
     const auto test = evaluate(*test_set_, shared(best.tensors));
     if (!test) return false;
-    write({{"epoch", state_.best_epoch}, {"test", results_json(*test)}});
+    lines.push_back({{"epoch", state_.best_epoch}, {"test", results_json(*test)}});
     results_.emplace_back("test", *test);
   }
+  for (const nlohmann::ordered_json& line : lines) write(line);
   state_.finished = true;
   save();
   return true;

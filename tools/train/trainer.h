@@ -117,7 +117,7 @@ class Trainer {
   std::string reports_text(const std::optional<ReportResults>& results) const;
   // Applies a validation to the schedule and the end of the run. Returns whether training goes back to the best parameters.
   bool judge(const ReportResults& results);
-  bool average();
+  bool average(std::vector<nlohmann::ordered_json>& lines);
   ShardedUpdate* sharded() { return batches_ ? batches_->sharded() : nullptr; }
   std::map<std::string, NamedTensors> groups();
   NamedTensors model_parameters();

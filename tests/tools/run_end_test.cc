@@ -134,6 +134,15 @@ TEST_F(EndOfRun, ASignalInTheLastValidationChangesNothing) {
   }
 }
 
+// The average is made at the end, whichever epoch is the best.
+TEST_F(EndOfRun, TestsTheAverageOfTheLastEpoch) {
+  ASSERT_EQ(train("model", {"epochs=8", "average.last=2"}).code, 0);
+  ASSERT_LT(state("model")["best_epoch"], 8);
+  const nlohmann::json last = json_lines(read("model/metrics.jsonl")).back();
+  EXPECT_TRUE(last.contains("test"));
+  EXPECT_EQ(last["epoch"], 8);
+}
+
 // A signal between the validation of the average and the test: both run on resuming, and write their lines once.
 TEST_F(EndOfRun, ASignalAfterTheAverageChangesNothing) {
   const std::vector<std::string> sets = {"epochs=0", "updates=12", "average.last=2"};

@@ -560,7 +560,8 @@ bool Trainer::finish() {
   if (test_set_ != nullptr) {
     const auto test = evaluate(*test_set_, shared(best.tensors));
     if (!test) return false;
-    lines.push_back({{"epoch", state_.best_epoch}, {"test", results_json(*test)}});
+    const std::int64_t of = lines.empty() ? state_.best_epoch : epoch();  // the average is made at the end
+    lines.push_back({{"epoch", of}, {"test", results_json(*test)}});
     results_.emplace_back("test", *test);
   }
   for (const nlohmann::ordered_json& line : lines) write(line);

@@ -80,7 +80,7 @@ TEST_F(Prompts, AreContinuedAndBeginWithNothingWhereALineIsEmpty) {
   ASSERT_EQ(best.size(), 6u);
   EXPECT_THAT(best[0], StartsWith("0 ||| the dog"));
   EXPECT_THAT(best[5], StartsWith("1 ||| "));
-  const auto drawn = [&](const std::string& seed) { return infer({"--temperature", "3", "--seed", seed}, prompts).out; };
+  const auto drawn = [&](const std::string& seed) { return infer({"--temperature", "9", "--seed", seed}, prompts).out; };
   EXPECT_EQ(drawn("1"), drawn("1"));
   EXPECT_NE(drawn("1"), drawn("2"));
   for (const std::string& line : lines_in(infer({"--n-best", "4", "--temperature", "2"}, "a dog\n").out))

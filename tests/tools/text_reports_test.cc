@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/tools/program_fixture.h"
 
@@ -49,6 +50,35 @@ class TextReports : public ProgramTest {
     return graphrun(arguments);
   }
 };
+
+// Samples depend neither on the batch nor on the order of the data.
+TEST_F(TextReports, OfSamplesAreThoseOfWhatInferDraws) {
+  ASSERT_EQ(train({"--set", "train.epochs=2"}).code, 0);
+  const auto drawing = [&](std::vector<std::string> words, const std::string& seed, const std::string& input = "") {
+    words.insert(words.end(), {"--threads", "1", "--set", "infer.say.generate.sample.temperature=2", "--set",
+                               "infer.say.generate.sample.seed=" + seed});
+    const Ran ran = graphrun(words, input);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  };
+  const auto reported = [&](const std::string& seed, const std::string& folder) {
+    const std::string out = drawing({"evaluate", "model", "--data", folder + "/left", folder + "/right", "--json"}, seed);
+    return nlohmann::json::parse(out)["score"];
+  };
+  const nlohmann::json score = reported("1", "data");
+  EXPECT_NE(reported("2", "data"), score);
+  const auto reversed = [](const std::string& text) {
+    std::istringstream lines(text);
+    std::string turned;
+    for (std::string line; std::getline(lines, line);) turned = line + "\n" + turned;
+    return turned;
+  };
+  for (const std::string side : {"left", "right"}) write("reversed/" + side, reversed(read("data/" + side)));
+  EXPECT_EQ(reported("1", "reversed"), score);
+  write("output", drawing({"infer", "model", "--rows", "3"}, "1", read("data/left")));
+  const Ran scored = graphrun({"score", "output", "data/right", "--tokenize", "none", "--metric", "bleu", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(scored.out)["bleu"]["score"], score);
+}
 
 TEST_F(TextReports, FollowTheTrainingAndAreThoseOfWhatIsWritten) {
   const Ran trained = train();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "runtime/base/random.h"
+
 namespace graphrun {
 namespace {
 
@@ -89,6 +91,16 @@ Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, c
   if (!counted) batch.steps.assign(fields.size(), 1);
   for (const std::int64_t steps : batch.steps) batch.tokens += steps;
   return batch;
+}
+
+std::uint64_t hash_of(const std::vector<Nested>& fields, const std::vector<std::size_t>& chosen) {
+  std::uint64_t hash = 0;
+  for (const std::size_t i : chosen) {
+    for (const std::vector<std::int32_t>* part : {&fields[i].values, &fields[i].lengths}) {
+      hash = fold_coordinate(hash, hash_name(reinterpret_cast<const char*>(part->data()), part->size() * sizeof(std::int32_t)));
+    }
+  }
+  return hash;
 }
 
 std::vector<std::size_t> choose_feeds(const FeedPlan& plan, const std::vector<std::string>& names) {

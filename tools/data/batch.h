@@ -44,6 +44,9 @@ using StepsByFeed = std::map<std::string, std::vector<std::int64_t>>;
 Batch make_batch(const FeedPlan& plan, const std::vector<std::size_t>& chosen, const std::vector<std::vector<Nested>>& fields,
                  StepsByFeed* steps = nullptr);
 
+// A hash of these fields of an example (indices in the job). `fields`: as Dataset::example returns them.
+std::uint64_t hash_of(const std::vector<Nested>& fields, const std::vector<std::size_t>& chosen);
+
 // The indices in the plan of the named feeds; all feeds if `names` is empty. Throws InternalError for an unknown name.
 std::vector<std::size_t> choose_feeds(const FeedPlan& plan, const std::vector<std::string>& names);
 // The fields that these feeds read.

@@ -37,7 +37,9 @@ InferenceReader::InferenceReader(const DataSpec& data, const FeedPlan& plan, con
   std::vector<const FieldSpec*> read;
   for (const FieldSpec& field : data.fields) {
     needed_.push_back(fields.count(field.name) ? &field : nullptr);
-    if (needed_.back()) read.push_back(&field);
+    if (!needed_.back()) continue;
+    read.push_back(&field);
+    read_fields_.push_back(needed_.size() - 1);
   }
   records_ = std::make_unique<RecordReader>(std::move(lines), layout_of_input(data, read, options.read));
   records_->pass_over(options.bad_line);
@@ -160,6 +162,7 @@ InferenceBatch InferenceReader::batch_of(std::vector<Encoded> taken) const {
     batch.numbers.push_back(next.number);
     batch.records.push_back(std::move(next.record));
     if (!next.fields) continue;
+    batch.hashes.push_back(hash_of(*next.fields, read_fields_));
     if (!prompts_.empty()) {
       const auto prompt = static_cast<std::size_t>(data.field(prompts_) - data.fields.data());
       batch.prompts.push_back((*next.fields)[prompt].values);

@@ -22,6 +22,7 @@ struct InferenceBatch {
   std::vector<std::int64_t> rows;     // by record: its row in the batch's tensors; -1 for an empty one
   Batch batch;                        // without feeds if all records are empty
   StepsByFeed steps;
+  std::vector<std::uint64_t> hashes;               // by row: of the fields that are read
   std::vector<std::vector<std::int32_t>> prompts;  // by row; see ReadingOptions::prompts and ::beside
 };
 
@@ -104,6 +105,7 @@ class InferenceReader {
   const std::function<bool(int)> beside_ready_;
   std::vector<std::size_t> chosen_;
   std::vector<const FieldSpec*> needed_;  // in the order of the job's fields; null if not read
+  std::vector<std::size_t> read_fields_;  // those that are not null
   std::unique_ptr<RecordReader> records_;
   std::deque<Encoded> waiting_;  // records not returned yet, in the order in which they will be
   std::int64_t read_ = 0;        // records

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "runtime/base/file.h"
-#include "runtime/base/random.h"
 #include "tools/cli/program.h"
 #include "tools/data/dataset_reader.h"
 #include "tools/data/inference_reader.h"
@@ -154,13 +153,6 @@ class GivenLines {
   std::int64_t lines_ = 0;
 };
 
-// A hash of the whole record, so that equal lines have equal samples wherever they are.
-std::uint64_t key_of(const Record& record, std::uint64_t seed) {
-  std::uint64_t key = fold_coordinate(0, seed);
-  for (const std::string& line : record.lines) key = fold_coordinate(key, hash_name(line.data(), line.size()));
-  return key;
-}
-
 // Produces texts for batches of lines, and links if the mode aligns and they are requested.
 class LineAnswerer : public Answerer {
  public:
@@ -200,9 +192,7 @@ class LineAnswerer : public Answerer {
     if (!options_.generate.force.empty()) {
       for (std::vector<std::int32_t>& words : given.prefix) words.push_back(vocabulary_.number(mode_.generate->end));
     }
-    for (std::size_t i = 0; mode_.generate->sample && i < batch.records.size(); ++i) {
-      if (batch.rows[i] >= 0) given.keys.push_back(key_of(batch.records[i], mode_.generate->sample->seed));
-    }
+    given.keys = batch.hashes;
     return given;
   }
 

@@ -272,10 +272,7 @@ std::vector<std::vector<Hypothesis>> Generator::run(const Batch& batch, const Ro
   }
   Sentences sentences{most_words(batch), given.prefix, {}};
   if (spec().sample) {
-    sentences.keys = given.keys;
-    for (std::int64_t row = 0; given.keys.empty() && row < batch.rows; ++row) {
-      sentences.keys.push_back(fold_coordinate(spec().sample->seed, static_cast<std::uint64_t>(row)));
-    }
+    for (const std::uint64_t key : given.keys) sentences.keys.push_back(fold_coordinate(spec().sample->seed, key));
   }
   return search_->run(feeds_of(batch, given), sentences);
 }

@@ -23,7 +23,9 @@ void check_generate(const ir::Graph& graph, const Network& network, const InferS
 // What the rows of a batch have in addition to their feeds.
 struct RowsGiven {
   std::vector<std::vector<std::int32_t>> prefix;  // by row, or empty; see Sentences::prefix
-  std::vector<std::uint64_t> keys;                // by row: key of a sample's random numbers; empty: the row's number
+  // By row, or empty if nothing is sampled: with the seed, it determines the random numbers. Rows with equal fields have equal
+  // keys, so that equal lines have equal samples wherever they are.
+  std::vector<std::uint64_t> keys;
 };
 
 struct GeneratorOptions {

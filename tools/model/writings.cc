@@ -15,15 +15,30 @@ namespace graphrun {
 
 namespace {
 
-// The fields that these feeds use, by index in the job, without those that are not sequences.
+// The fields that these feeds use, by index in the job.
 std::vector<std::size_t> fields_read(const LoadedJob& job, const std::vector<std::string>& feeds) {
+  if (feeds.empty()) return {};
   const std::set<std::string> names = fields_of(*job.plan, choose_feeds(*job.plan, feeds));
   std::vector<std::size_t> fields;
   for (std::size_t i = 0; i < job.data.fields.size(); ++i) {
-    const FieldSpec& field = job.data.fields[i];
-    if (names.count(field.name) != 0 && field_depth(job.data, field) > 0) fields.push_back(i);
+    if (names.count(job.data.fields[i].name) != 0) fields.push_back(i);
   }
   return fields;
+}
+
+// The keys of samples: as for graphrun infer, from what is read. A network that reads nothing would write the same text for
+// every example, so its keys are the examples' numbers.
+std::vector<std::uint64_t> keys_of(const Batch& batch, const Dataset& set, const std::vector<std::size_t>& read,
+                                   std::int64_t longest) {
+  std::vector<std::uint64_t> keys;
+  for (const std::int64_t i : batch.examples) {
+    std::vector<Nested> fields = read.empty() ? std::vector<Nested>() : set.example(i);
+    for (Nested& field : fields) {
+      if (longest > 0 && field.depth > 0 && field.steps() > longest) field.cut(longest);
+    }
+    keys.push_back(read.empty() ? static_cast<std::uint64_t>(i) : hash_of(fields, read));
+  }
+  return keys;
 }
 
 }  // namespace
@@ -65,8 +80,10 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
   lines.assign(static_cast<std::size_t>(set.size()), "");
   const std::vector<std::size_t> read = fields_read(network_.job, options.feeds);
   const auto refused = [&](std::int64_t example) {
-    return spec.refuse_longer && spec.longest > 0 &&
-           std::any_of(read.begin(), read.end(), [&](std::size_t field) { return set.steps(field, example) > spec.longest; });
+    return spec.refuse_longer && spec.longest > 0 && std::any_of(read.begin(), read.end(), [&](std::size_t field) {
+             return field_depth(network_.job.data, network_.job.data.fields[field]) > 0 &&
+                    set.steps(field, example) > spec.longest;
+           });
   };
   std::mutex lock;  // protects the source and `stop`
   bool stopped = false;
@@ -80,7 +97,9 @@ bool Writings::write(const std::string& mode, const Dataset& set, const Variable
   };
   on_own_threads(static_cast<int>(making.size()), [&](int i) {
     while (const std::optional<Batch> batch = next()) {
-      const std::vector<std::vector<Hypothesis>> found = making[static_cast<std::size_t>(i)]->run(*batch);
+      RowsGiven given;
+      if (spec.generate->sample) given.keys = keys_of(*batch, set, read, spec.longest);
+      const std::vector<std::vector<Hypothesis>> found = making[static_cast<std::size_t>(i)]->run(*batch, given);
       for (std::size_t row = 0; row < found.size(); ++row) {
         if (!found[row].empty() && !refused(batch->examples[row])) {
           lines[static_cast<std::size_t>(batch->examples[row])] = vocabulary.text_of(found[row].front().words);

@@ -42,13 +42,14 @@ void SharedByThreads::run_members(int first, int count, Barrier* barrier) {
     for (const auto& member : members) {
       steps_.set_invariants(member->body);
       steps_.set_position(member->body, &member->position);
+      std::copy_n(context_.scan_steps, scan_.body.depth, member->scan_steps.begin());
       prepare(*member, current);
     }
     for (std::int64_t k = 0; k < scan_.steps; ++k) {
       for (const auto& member : members) {
         steps_.set_step(member->body, k);
         member->position = scan_.position_of(k);
-        begin_step(*member, member == group_.members[0]);
+        member->scan_steps.back() = member->position;
       }
       for (std::size_t i = 0; i < scan_.body.instructions.size(); ++i) {
         if (group_.barrier_before[i] && barrier != nullptr) barrier->wait();
@@ -70,8 +71,14 @@ void SharedByThreads::run_one(int m, std::size_t i, const BoundInstruction*& cur
   const bool is_profiled = m == 0 && context_.profiler != nullptr;
   const std::int64_t start = is_profiled ? Profiler::now() : 0;
   run_share(member, m == 0, bound, member.shares[i]);
-  show(bound, scan_.body.depth, scan_steps(member), context_);
+  show(bound, scan_.body.depth, member.scan_steps.data(), context_);
   if (is_profiled) context_.profiler->record(bound.source->name, bound.source->op, start, Profiler::now());
+}
+
+RunContext SharedByThreads::context_of(Member& member) const {
+  RunContext own = context_;
+  own.scan_steps = member.scan_steps.data();
+  return own;
 }
 
 void SharedByThreads::finish() {
@@ -86,17 +93,13 @@ void ColumnExecutor::prepare(Member& member, const BoundInstruction*& current) c
     if (!bound.kernel.by_columns || !bound.kernel.by_columns->prepare || columns.begin == columns.end) continue;
     if (bound.packed != nullptr) continue;
     current = &bound;
-    bound.kernel.by_columns->prepare(kernel_context(bound, scan_.body.depth, context_), columns.begin, columns.end);
+    bound.kernel.by_columns->prepare(kernel_context(bound, scan_.body.depth, context_of(member)), columns.begin, columns.end);
   }
 }
 
-void ColumnExecutor::begin_step(Member& member, bool is_first) const {
-  if (is_first) context_.scan_steps[scan_.body.depth - 1] = member.position;
-}
-
-void ColumnExecutor::run_share(Member&, bool is_first, BoundInstruction& bound, const Share& columns) const {
+void ColumnExecutor::run_share(Member& member, bool is_first, BoundInstruction& bound, const Share& columns) const {
   if (columns.begin < columns.end && bound.kernel.by_columns) {
-    bound.kernel.by_columns->run(kernel_context(bound, scan_.body.depth, context_), columns.begin, columns.end);
+    bound.kernel.by_columns->run(kernel_context(bound, scan_.body.depth, context_of(member)), columns.begin, columns.end);
   } else if (columns.begin < columns.end) {  // a copy instruction
     const TensorView &from = bound.operands[0], &to = bound.operands[1];
     const std::size_t element = size_of(from.dtype), row = static_cast<std::size_t>(from.sizes.back()) * element;
@@ -105,19 +108,12 @@ void ColumnExecutor::run_share(Member&, bool is_first, BoundInstruction& bound, 
       copy_bytes(context_, static_cast<char*>(to.data) + at, static_cast<const char*>(from.data) + at, bytes);
     }
   } else if (columns.begin < 0 && is_first) {
-    run_instruction(bound, scan_.body.depth, context_);
+    run_instruction(bound, scan_.body.depth, context_of(member));
   }
 }
 
-void RowExecutor::prepare(Member& member, const BoundInstruction*&) const {
-  std::copy_n(context_.scan_steps, scan_.body.depth, member.scan_steps.begin());
-}
-
-void RowExecutor::begin_step(Member& member, bool) const { member.scan_steps.back() = member.position; }
-
 void RowExecutor::run_share(Member& member, bool, BoundInstruction& bound, const Share& rows) const {
-  RunContext own = context_;
-  own.scan_steps = member.scan_steps.data();
+  const RunContext own = context_of(member);
   if (bound.source->kind == Instruction::Kind::kCopy && rows.begin < rows.end) {
     // A copy keeps the elements in order under whatever shape, so the rows are those of the result.
     const TensorView &from = bound.operands[0], &to = bound.operands[1];

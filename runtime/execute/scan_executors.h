@@ -65,13 +65,11 @@ class SharedByThreads : public ScanExecutor {
  protected:
   using Member = ThreadGroup::Member;
   // Called before the first step; sets `current` to what is running, for messages.
-  virtual void prepare(Member& member, const BoundInstruction*& current) const = 0;
-  // Called before each step's first instruction, when the addresses are those of the step.
-  virtual void begin_step(Member& member, bool is_first) const = 0;
+  virtual void prepare(Member&, const BoundInstruction*& /*current*/) const {}
   // Runs the thread's share of the i-th instruction.
   virtual void run_share(Member& member, bool is_first, BoundInstruction& bound, const Share& share) const = 0;
-  // The positions of the enclosing scans and of this one.
-  virtual const std::int64_t* scan_steps(const Member& member) const = 0;
+  // The context with the member's own positions: threads may be at different steps, and draws depend on the step.
+  RunContext context_of(Member& member) const;
 
   ThreadGroup& group_;
 
@@ -91,9 +89,7 @@ class ColumnExecutor final : public SharedByThreads {
 
  private:
   void prepare(Member& member, const BoundInstruction*& current) const override;
-  void begin_step(Member& member, bool is_first) const override;
   void run_share(Member& member, bool is_first, BoundInstruction& bound, const Share& share) const override;
-  const std::int64_t* scan_steps(const Member&) const override { return context_.scan_steps; }
 };
 
 // Each thread owns rows of every result.
@@ -102,10 +98,7 @@ class RowExecutor final : public SharedByThreads {
   using SharedByThreads::SharedByThreads;
 
  private:
-  void prepare(Member& member, const BoundInstruction*& current) const override;
-  void begin_step(Member& member, bool is_first) const override;
   void run_share(Member& member, bool is_first, BoundInstruction& bound, const Share& share) const override;
-  const std::int64_t* scan_steps(const Member& member) const override { return member.scan_steps.data(); }
 };
 
 // Storage for a scan's executor, since a run allocates nothing.

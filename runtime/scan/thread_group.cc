@@ -39,10 +39,8 @@ std::shared_ptr<ThreadGroup> make_thread_group(const BoundScan& scan, const Prog
   for (int t = 0; t < threads; ++t) {
     auto member = std::make_unique<ThreadGroup::Member>();
     member->body = copy_of(scan.body);
-    if (by_rows) {
-      member->memory = t * layout.regions[scan.body.index].bytes;
-      member->scan_steps.assign(scan.body.depth, 0);
-    }
+    member->scan_steps.assign(scan.body.depth, 0);
+    if (by_rows) member->memory = t * layout.regions[scan.body.index].bytes;
     for (const BoundInstruction& bound : scan.body.instructions) {
       const std::int64_t size = by_rows ? shared_rows(bound) : shared_columns(bound);
       member->shares.push_back(size == 0 ? Share{-1, -1} : share_of(size, t, threads, step));

@@ -30,7 +30,7 @@ struct ThreadGroup {
     std::vector<Share> shares;
     std::int32_t position = 0;             // the current step's
     std::int64_t memory = 0;               // offset of its copy of the body's memory from the first copy
-    std::vector<std::int64_t> scan_steps;  // by rows: the positions of the enclosing scans and of this one
+    std::vector<std::int64_t> scan_steps;  // the positions of the enclosing scans and of this one
   };
   std::vector<std::unique_ptr<Member>> members;
   std::vector<char> barrier_before;  // by instruction: whether all threads synchronize before it

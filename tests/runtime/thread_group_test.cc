@@ -272,6 +272,39 @@ std::string failing(bool beside) {
          loop("end", "t_fails") + (beside ? "output \"other\" = %other\n" : "") + "output \"end\" = %end\n}";
 }
 
+// Nothing makes a thread wait between steps for those that are behind, so each must know its own step.
+TEST_F(Loops, DrawWhatTheStepDrawsOnEveryThread) {
+  sizes_[Symbol::named("time")] = 40;
+  const ir::Graph graph = ir::parse(R"(graph "g" {
+    input %x: FLOAT[time, batch, 160]
+    input %U: FLOAT[160, 160]
+    %h0 = zeros(; shape=[batch, 160], type="FLOAT")
+    %end: FLOAT[batch, 160] = scan(%h0, %x, %U; states=1, each=1, steps=<time>) body "b" {
+      input %h: FLOAT[batch, 160]
+      input %x: FLOAT[batch, 160]
+      input %U: FLOAT[160, 160]
+      input %step: INT32[]
+      %q = matmul(%h, %U)
+      %s = add(%x, %q)
+      %t = tanh(%s)
+      %d = dropout(%t; rate=0.25, key="d")
+      %h1 = add(%h, %d)
+      output "h" = %h1
+    }
+    output "end" = %end
+  })",
+                                    "loops");
+  const std::vector<Tensor> one = run(graph, 1, Precision::kFloat32);
+  set_threads(core_count());
+  Executable executable(compile(graph, {}), std::make_shared<Variables>());
+  Feeds feeds;
+  for (const FeedSpec& feed : executable.program().feeds) feeds[feed.name] = feed_for(feed, sizes_);
+  for (int k = 0; k < 100; ++k) {
+    const Tensor again = executable.run(feeds)[0];
+    ASSERT_EQ(std::memcmp(one[0].raw(), again.raw(), again.bytes()), 0) << "run " << k;
+  }
+}
+
 void expect_error_of_one(const std::function<void(int threads)>& run) {
   for (int threads = 1; threads <= core_count(); ++threads) {
     try {

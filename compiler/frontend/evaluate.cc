@@ -1,4 +1,6 @@
 // Evaluates expressions to meanings: compile-time arithmetic, choices, subscripts, and ops as nodes.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -128,34 +130,67 @@ ir::Operand as_operand(const Meaning& m, Region& region, const Location& at) {
   fail("E0305 wrong-operands", at, "an op takes tensors, numbers, words and lists, found " + m.describe());
 }
 
+// The axes of a tensor of this rank that an op with the attribute `axis` runs along, as far as they are numbers.
+std::vector<std::size_t> axes_along(const ir::AttributeSpec& axis, const ir::NamedOperands& named, std::size_t rank) {
+  std::vector<std::int64_t> given;
+  const auto operand = std::find_if(named.begin(), named.end(), [](const auto& n) { return n.first == "axis"; });
+  if (operand == named.end()) {
+    if (!axis.default_value) return {};
+    if (const auto* one = std::get_if<std::int64_t>(&*axis.default_value)) given = {*one};
+    if (const auto* several = std::get_if<std::vector<std::int64_t>>(&*axis.default_value)) given = *several;
+  } else if (const Number* one = std::get_if<Number>(&operand->second)) {
+    given = {static_cast<std::int64_t>(one->value)};
+  } else if (const auto* several = std::get_if<std::vector<Dim>>(&operand->second)) {
+    for (const Dim& d : *several) {
+      if (d.is_constant()) given.push_back(d.constant());
+    }
+  }
+  std::vector<std::size_t> axes;
+  const auto count = static_cast<std::int64_t>(rank);
+  for (const std::int64_t a : given) {
+    if (a >= -count && a < count) axes.push_back(static_cast<std::size_t>(a < 0 ? a + count : a));
+  }
+  if (!given.empty()) return axes;
+  for (std::size_t a = 0; a < rank; ++a) axes.push_back(a);  // an empty list means all
+  return axes;
+}
+
+// The region around this one, or itself, whose history has this size.
+Region* with_history(Region& region, const Dim& size) {
+  const auto symbol = size.as_symbol();
+  for (Region* r = symbol ? &region : nullptr; r; r = r->parent) {
+    if (r->history == symbol) return r;
+  }
+  return nullptr;
+}
+
 // The sizes along `axis` of a history end at the current step: an op along that axis must stop there.
-void stop_at_present(const ir::OpSchema& op, const std::vector<ir::Operand>& operands, ir::NamedOperands& named,
-                     Region& region) {
+void stop_at_present(const ir::OpSchema& op, std::vector<ir::Operand>& operands, ir::NamedOperands& named, Region& region,
+                     const Location& at) {
   const int lengths = op.input_index("lengths");
-  if (lengths < 0 || !op.attribute("axis") || operands.empty() || !std::holds_alternative<ir::ValueId>(operands[0])) return;
+  const ir::AttributeSpec* const axis = op.attribute("axis");
+  if (lengths < 0 || !axis || operands.empty() || !std::holds_alternative<ir::ValueId>(operands[0])) return;
   const Shape& shape = region.type(std::get<ir::ValueId>(operands[0])).shape;
-  std::int64_t axis = -1;
-  for (const auto& [name, value] : named) {
-    if (name == "axis") {
-      if (const Number* n = std::get_if<Number>(&value)) axis = static_cast<std::int64_t>(n->value);
-    }
+  const std::vector<std::size_t> axes = axes_along(*axis, named, shape.size());
+  Region* around = nullptr;
+  for (const std::size_t a : axes) around = around ? around : with_history(region, shape[a]);
+  if (!around) return;
+  if (axes.size() > 1) {
+    fail("E0305 wrong-operands", at,
+         fmt::format("{} runs over a history, whose steps end at the present, and over other axes at once", op.name),
+         {fmt::format("help: first over the history's axis alone, {}(…, axis=0), then over the others", op.name)});
   }
-  if (axis < 0) axis += static_cast<std::int64_t>(shape.size());
-  if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size())) return;
-  const auto symbol = shape[static_cast<std::size_t>(axis)].as_symbol();
-  for (Region* r = &region; r; r = r->parent) {
-    if (!symbol || r->history != symbol) continue;
-    const ir::ValueId steps = region.builder.op("add", {region.use({r, r->step}), region.builder.constant(1, Type::kInt32)});
-    for (auto& [name, value] : named) {
-      if (name != "lengths") continue;
-      if (const ir::ValueId* given = std::get_if<ir::ValueId>(&value)) {
-        value = region.builder.op("minimum", {*given, steps});
-      }
-      return;
-    }
-    named.emplace_back("lengths", steps);
-    return;
-  }
+  std::erase_if(named, [](const auto& n) { return n.first == "axis"; });
+  named.emplace_back("axis", Number{Number::Kind::kInt, static_cast<double>(axes[0])});  // lengths need an axis
+  const ir::ValueId steps =
+      region.builder.op("add", {region.use({around, around->step}), region.builder.constant(1, Type::kInt32)});
+  const auto stop = [&](ir::Operand& given) {
+    if (const ir::ValueId* value = std::get_if<ir::ValueId>(&given)) given = region.builder.op("minimum", {*value, steps});
+  };
+  if (operands.size() > static_cast<std::size_t>(lengths)) return stop(operands[static_cast<std::size_t>(lengths)]);
+  const auto operand = std::find_if(named.begin(), named.end(), [](const auto& n) { return n.first == "lengths"; });
+  if (operand != named.end()) return stop(operand->second);
+  named.emplace_back("lengths", steps);
 }
 
 // The result of `make`, which builds nodes. An error of a shape rule is reported at `at`, with `about` in front of its text.
@@ -271,7 +306,7 @@ Meaning apply_op(const std::string& name, std::vector<Meaning> operands, std::ve
       const bool keyed = std::any_of(named.begin(), named.end(), [](const auto& n) { return n.first == "key"; });
       if (!keyed) keywords.emplace_back("key", scope.stem + "#" + std::to_string(scope.draws++));
     }
-    stop_at_present(op, values, keywords, region);
+    stop_at_present(op, values, keywords, region, at);
     const std::size_t before = region.graph.nodes.size();
     const std::vector<ir::ValueId> results = ir::apply(region.builder, op, values, keywords);
     scope.instance->expansion().budget.add_values(region, scope.instance->path(), at);

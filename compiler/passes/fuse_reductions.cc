@@ -85,14 +85,21 @@ class EdgeFuser {
     return fits(node, edge) ? std::optional<Edge>(std::move(edge)) : std::nullopt;
   }
 
-  // Removes constants that the programs of all their readers now contain.
+  bool is_lengths(ValueId v, const Node& reader) const {
+    const int lengths = reader.op->input_index("lengths");
+    return lengths >= 0 && static_cast<Index>(lengths) < reader.inputs.size() &&
+           reader.inputs[static_cast<Index>(lengths)] == v;
+  }
+
+  // Removes constants that the programs of all their readers now contain; lengths remain an operand.
   void drop_numbers(std::vector<char>& goes) const {
     for (Index n = 0; n < goes.size(); ++n) {
       const Node& node = graph_.nodes[n];
       if (node.outputs.size() != 1 || at_end_[static_cast<Index>(node.outputs[0])]) continue;
       const auto readers = readers_.of(node.outputs[0]);
-      const bool all_go =
-          std::all_of(readers.begin(), readers.end(), [&](std::int32_t r) { return goes[static_cast<Index>(r)] != 0; });
+      const bool all_go = std::all_of(readers.begin(), readers.end(), [&](std::int32_t r) {
+        return goes[static_cast<Index>(r)] != 0 && !is_lengths(node.outputs[0], graph_.nodes[static_cast<Index>(r)]);
+      });
       if (is_program_number(graph_, node.outputs[0]) && !readers.empty() && all_go) goes[n] = 1;
     }
   }

@@ -103,6 +103,16 @@ class Planner {
     return axes;
   }
 
+  // Whether a reshape leaves each row of the history in its place: whether as many elements are before the history's axis.
+  bool keeps_rows(const Node& reshape) const {
+    const auto before = [&](ValueId v) {
+      const Shape& shape = body_.type(v).shape;
+      const auto axis = std::find_if(shape.begin(), shape.end(), [&](const Dim& d) { return is_history_axis(d); });
+      return element_count(Shape(shape.begin(), axis));
+    };
+    return before(reshape.inputs[0]) == before(reshape.outputs[0]);
+  }
+
   // Whether rows after the current step affect only the same rows of the node's result.
   bool stops_at_present(const Node& node) const {
     std::ptrdiff_t most = 0, operands = 0;
@@ -115,7 +125,8 @@ class Planner {
     const bool keeps = history_axes(node.outputs[0]) == 1;
     switch (node.op->access) {
       case Access::kElementwise: return keeps;
-      case Access::kRearrange: return keeps && operands == 1 && node.inputs.size() == 1;
+      case Access::kRearrange:
+        return keeps && operands == 1 && node.inputs.size() == 1 && (!ir::plays(node, ir::Role::kReshape) || keeps_rows(node));
       case Access::kProduct: return keeps && operands == 1;
       case Access::kReduction: break;
       case Access::kLookup:

@@ -14,12 +14,12 @@ Kernel bind_along(const KernelRequest& request, const Run& run) {
   const AxisView view = view_axis(sizes, ir::resolve_axis(request.attributes->integer("axis"), sizes.size(), "softmax"));
   return with_float(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
-    return Kernel{[view, run](const KernelContext& c) {
+    return Kernel{[view, one = is_one_column(request, view), run](const KernelContext& c) {
       ReduceTask<T> task;
       task.x = task.y = c.inputs[0].as<T>();
       if (c.inputs.size() > 2) task.g = c.inputs[2].as<T>();
       task.out = c.outputs[0].as<T>();
-      task.view = view, task.lengths = lengths_of(c, 1, view);
+      task.view = view, task.lengths = lengths_of(c, 1, view), task.one_column = one;
       run_units(task, run);
     }};
   });

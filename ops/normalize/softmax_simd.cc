@@ -64,7 +64,7 @@ HWY_INLINE void shift_columns(const ReduceTask<T>& task, const Strip& strip, con
 template <class T, class Row, class Columns>
 HWY_INLINE void over_units(const ReduceTask<T>& task, const Row& row, const Columns& columns) {
   for (std::int64_t unit = task.begin; unit < task.end; ++unit) {
-    if (task.view.inner == 1) {
+    if (task.by_rows()) {
       const std::int64_t n = task.lengths.at(unit), begin = unit * task.view.n;
       row(begin, n);
       std::fill(task.out + begin + n, task.out + begin + task.view.n, T{0});

@@ -114,7 +114,7 @@ HWY_INLINE void for_column_groups(const ReduceTask<T>& task, const Strip& strip,
 template <class T, class Row, class Columns>
 HWY_INLINE void fold_units(const ReduceTask<T>& task, const Row& row, const Columns& columns) {
   for (std::int64_t unit = task.begin; unit < task.end; ++unit) {
-    if (task.view.inner == 1) {
+    if (task.by_rows()) {
       row(unit, task.x + unit * task.view.n, task.lengths.at(unit));
     } else {
       for_column_groups(task, Strip(task.view, unit), columns);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <variant>
+#include <vector>
 
 #include "ops/axis.h"
 #include "ops/parallel.h"
@@ -15,6 +17,10 @@
 namespace graphrun {
 
 inline constexpr std::int64_t kStrip = 256;  // columns: accumulators stay in the first-level cache
+
+// Sums over fewer rows, such as those over the words of a sentence, do not depend on what else is in a batch: a result that is
+// alone is added up in the order that it has beside others.
+inline constexpr std::int64_t kManyRows = 256;
 
 inline std::int64_t strips(const AxisView& view) { return (view.inner + kStrip - 1) / kStrip; }
 inline std::int64_t units(const AxisView& view) { return view.inner == 1 ? view.outer : view.outer * strips(view); }
@@ -61,8 +67,24 @@ struct ReduceTask {
   std::int32_t* positions = nullptr;  // of argmax, whose `out` may be null
   AxisView view;
   Lengths lengths;
+  bool one_column = false;  // inner is 1, but only for these sizes: a row is computed like a strip of one column
   std::int64_t begin = 0, end = 0;
+
+  bool by_rows() const { return view.inner == 1 && !one_column; }
 };
+
+// Whether the one result of each outer index is one of several for other sizes: the operand has axes behind those in the
+// attribute `axis`, and they are 1.
+inline bool is_one_column(const KernelRequest& request, const AxisView& view) {
+  if (view.inner != 1 || view.n >= kManyRows) return false;
+  const auto rank = static_cast<std::int64_t>(request.inputs[0].sizes.size());
+  const auto axis = request.attributes->all().find("axis");
+  if (axis == request.attributes->all().end()) return false;
+  std::vector<std::int64_t> axes;
+  if (const auto* one = std::get_if<std::int64_t>(&axis->second)) axes = {*one};
+  if (const auto* several = std::get_if<std::vector<std::int64_t>>(&axis->second)) axes = *several;
+  return !axes.empty() && std::all_of(axes.begin(), axes.end(), [&](std::int64_t a) { return a != -1 && a != rank - 1; });
+}
 
 // A whole tensor [outer, n, inner] without lengths, for one thread.
 template <class T>
@@ -87,9 +109,9 @@ void run_units(ReduceTask<T> task, const Run& run) {
 }
 
 template <class T, class Make>
-ReduceTask<T> task_of(const KernelContext& c, const AxisView& view, const Make& make) {
+ReduceTask<T> task_of(const KernelContext& c, const AxisView& view, bool one_column, const Make& make) {
   ReduceTask<T> task;
-  task.x = c.inputs[0].as<T>(), task.view = view, task.lengths = lengths_of(c, 1, view);
+  task.x = c.inputs[0].as<T>(), task.view = view, task.lengths = lengths_of(c, 1, view), task.one_column = one_column;
   make(c, task);
   return task;
 }
@@ -99,18 +121,20 @@ ReduceTask<T> task_of(const KernelContext& c, const AxisView& view, const Make& 
 template <class T, class Make, class Run>
 Kernel reduction_kernel(const KernelRequest& request, const AxisView& view, const Make& make, const Run& run) {
   Kernel kernel;
-  kernel.run = [view, make, run](const KernelContext& c) { run_units(task_of<T>(c, view, make), run); };
+  const bool one = is_one_column(request, view);
+  kernel.run = [view, one, make, run](const KernelContext& c) { run_units(task_of<T>(c, view, one, make), run); };
   const Sizes &x = request.inputs[0].sizes, &result = request.outputs[0].sizes;
   const bool keeps_rows = !x.empty() && !result.empty() && x[0] == result[0] && view.count() > 0 && view.outer % x[0] == 0;
   if (!keeps_rows) return kernel;
   const bool one_length = has_input(request, 1) && request.inputs[1].sizes.empty();
-  kernel.by_rows = row_kernel(request, {false, one_length},
-                              [view, make, run, rows = x[0]](const KernelContext& c, std::int64_t begin, std::int64_t end) {
-                                ReduceTask<T> part = task_of<T>(c, view, make);
-                                const std::int64_t each = units(view) / rows;
-                                part.begin = begin * each, part.end = end * each;
-                                run(part);
-                              });
+  kernel.by_rows =
+      row_kernel(request, {false, one_length},
+                 [view, one, make, run, rows = x[0]](const KernelContext& c, std::int64_t begin, std::int64_t end) {
+                   ReduceTask<T> part = task_of<T>(c, view, one, make);
+                   const std::int64_t each = units(view) / rows;
+                   part.begin = begin * each, part.end = end * each;
+                   run(part);
+                 });
   return kernel;
 }
 

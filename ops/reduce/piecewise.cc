@@ -23,7 +23,7 @@ constexpr std::int64_t kLeastShare = 65536, kLeastShared = 4 * kLeastShare;
 // A sum into few results over many rows is computed in parts, so that threads can share it. The number of parts depends on the
 // sizes alone: the bits are the same for any number of threads. Sums over fewer rows, such as an attention's over the words of
 // a sentence, are added row by row: their bits do not depend on the number of results either, so not on what is in a batch.
-constexpr std::int64_t kMostParts = 16, kFewResults = 4096, kManyRows = 256;
+constexpr std::int64_t kMostParts = 16, kFewResults = 4096;
 constexpr std::int64_t kMostSlab = 65536;  // elements whose operands, read in narrow strips, fit a core's caches
 
 int cost_of(FoldKind kind) { return kind == FoldKind::kLogSumExp ? 12 : gives_position(kind) ? 4 : 1; }
@@ -326,7 +326,7 @@ class Piecewise::Chunks final : public PieceReader {
         continue;
       }
       T* to = (cut.parts > 1 ? p_.partial<T>(c_, f, part_) : c_.outputs[f].as<T>()) + result_;
-      if (adds_up(fold.kind) && width > 1 && cut.parts == 1) {
+      if (adds_up(fold.kind) && cut.view.inner > 1 && cut.parts == 1) {
         add_rows(fold.kind, x, to, rows, width);
         continue;
       }
@@ -335,7 +335,7 @@ class Piecewise::Chunks final : public PieceReader {
         x = joined_;
       }
       if (!first_) join_numbers(f, x, to, width);
-      if (width == 1 && first_) total_[f] = static_cast<double>(*to);
+      if (cut.view.inner == 1 && first_) total_[f] = static_cast<double>(*to);
     }
     first_ = false;
     row_ += rows;
@@ -351,7 +351,7 @@ class Piecewise::Chunks final : public PieceReader {
   // Long rows are summed in double precision.
   void join_numbers(std::size_t f, const T* x, T* to, std::int64_t width) {
     const FoldKind kind = p_.folds_[f].kind;
-    if (width == 1 && adds_up(kind)) {
+    if (p_.cut_.view.inner == 1 && adds_up(kind)) {
       total_[f] += static_cast<double>(*x);
       *to = static_cast<T>(total_[f]);
       return;

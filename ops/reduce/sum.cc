@@ -25,9 +25,9 @@ void sum_integers(const In* x, Out* out, const AxisView& view, const Lengths& le
 }
 
 template <class T>
-void mean_floats(const T* x, T* out, const AxisView& view, const Lengths& lengths) {
+void mean_floats(const T* x, T* out, const AxisView& view, bool one_column, const Lengths& lengths) {
   ReduceTask<T> task;
-  task.x = x, task.out = out, task.view = view, task.lengths = lengths;
+  task.x = x, task.out = out, task.view = view, task.lengths = lengths, task.one_column = one_column;
   run_units(task, [](const ReduceTask<T>& part) { sum_along(part); });
   for (std::int64_t r = 0; r < view.results(); ++r) {
     if (const std::int64_t n = lengths.at(r); n > 1) out[r] /= static_cast<T>(n);
@@ -45,8 +45,8 @@ Kernel bind_sum(const KernelRequest& request, bool mean) {
             request, view, [](const KernelContext& c, ReduceTask<T>& task) { task.out = c.outputs[0].as<T>(); },
             [](const ReduceTask<T>& part) { sum_along(part); });
       }
-      return Kernel{[view](const KernelContext& c) {
-        mean_floats(c.inputs[0].as<T>(), c.outputs[0].as<T>(), view, lengths_of(c, 1, view));
+      return Kernel{[view, one = is_one_column(request, view)](const KernelContext& c) {
+        mean_floats(c.inputs[0].as<T>(), c.outputs[0].as<T>(), view, one, lengths_of(c, 1, view));
       }};
     });
   }

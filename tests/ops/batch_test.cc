@@ -48,5 +48,38 @@ TEST(Batch, AContextIsTheSameAloneAndWithOthers) {
   }
 }
 
+// The first column's results of an op along the first axis of [steps, rows].
+std::vector<double> first_column(const std::string& op, std::int64_t steps, std::int64_t rows, bool with_lengths) {
+  std::mt19937 own(5), others(6);
+  std::uniform_real_distribution<double> draw(-3, 3);
+  std::vector<double> x;
+  for (std::int64_t k = 0; k < steps * rows; ++k) {
+    x.push_back(draw(k % rows == 0 ? own : others));
+  }
+  CaseBuilder c(op, "");
+  c.in(floats({steps, rows}, x));
+  op.find("softmax") != std::string::npos ? c.axis(0) : c.axes({0});
+  if (with_lengths)
+    c.in(integers({rows}, std::vector<std::int32_t>(static_cast<std::size_t>(rows), static_cast<std::int32_t>(steps - 2))));
+  const Tensor y = run_forward(c, Precision::kFloat32)[0];
+  std::vector<double> first;
+  for (std::int64_t k = 0; k < y.count(); k += rows) first.push_back(y.at(k));
+  return first;
+}
+
+TEST(Batch, AColumnIsTheSameAloneAndWithOthers) {
+  for (const std::string op : {"softmax", "log_softmax", "logsumexp", "sum", "mean", "max"}) {
+    for (const std::int64_t steps : {3, 17, 33, 100, 255}) {
+      for (const bool with_lengths : {false, true}) {
+        const std::vector<double> alone = first_column(op, steps, 1, with_lengths);
+        for (const std::int64_t rows : {2, 5, 17, 64, 300}) {
+          EXPECT_EQ(first_column(op, steps, rows, with_lengths), alone)
+              << op << ", " << steps << " steps, " << rows << " rows" << (with_lengths ? ", lengths" : "");
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace graphrun::tests

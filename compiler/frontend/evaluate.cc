@@ -130,25 +130,41 @@ ir::Operand as_operand(const Meaning& m, Region& region, const Location& at) {
   fail("E0305 wrong-operands", at, "an op takes tensors, numbers, words and lists, found " + m.describe());
 }
 
-// The axes of a tensor of this rank that an op with the attribute `axis` runs along, as far as they are numbers.
-std::vector<std::size_t> axes_along(const ir::AttributeSpec& axis, const ir::NamedOperands& named, std::size_t rank) {
+// The operand of the attribute `axis`, by name or by position behind the inputs; null if it is not given.
+const ir::Operand* axis_operand(const ir::OpSchema& op, const std::vector<ir::Operand>& operands,
+                                const ir::NamedOperands& named) {
+  const auto by_name = std::find_if(named.begin(), named.end(), [](const auto& n) { return n.first == "axis"; });
+  if (by_name != named.end()) return &by_name->second;
+  const auto attribute =
+      std::find_if(op.attributes.begin(), op.attributes.end(), [](const auto& a) { return a.name == "axis"; });
+  const auto at = op.inputs.size() + static_cast<std::size_t>(attribute - op.attributes.begin());
+  return !op.variadic() && at < operands.size() ? &operands[at] : nullptr;
+}
+
+// The axes of a tensor of this rank that an op runs along; none if the operand is not a number of an axis or a list of them,
+// which ir::apply reports.
+std::vector<std::size_t> axes_along(const ir::AttributeSpec& axis, const ir::Operand* operand, std::size_t rank) {
   std::vector<std::int64_t> given;
-  const auto operand = std::find_if(named.begin(), named.end(), [](const auto& n) { return n.first == "axis"; });
-  if (operand == named.end()) {
+  if (operand == nullptr) {
     if (!axis.default_value) return {};
     if (const auto* one = std::get_if<std::int64_t>(&*axis.default_value)) given = {*one};
     if (const auto* several = std::get_if<std::vector<std::int64_t>>(&*axis.default_value)) given = *several;
-  } else if (const Number* one = std::get_if<Number>(&operand->second)) {
+  } else if (const Number* one = std::get_if<Number>(operand)) {
+    if (one->value != std::floor(one->value)) return {};
     given = {static_cast<std::int64_t>(one->value)};
-  } else if (const auto* several = std::get_if<std::vector<Dim>>(&operand->second)) {
+  } else if (const auto* several = std::get_if<std::vector<Dim>>(operand)) {
     for (const Dim& d : *several) {
-      if (d.is_constant()) given.push_back(d.constant());
+      if (!d.is_constant()) return {};
+      given.push_back(d.constant());
     }
+  } else {
+    return {};
   }
   std::vector<std::size_t> axes;
   const auto count = static_cast<std::int64_t>(rank);
   for (const std::int64_t a : given) {
-    if (a >= -count && a < count) axes.push_back(static_cast<std::size_t>(a < 0 ? a + count : a));
+    if (a < -count || a >= count) return {};
+    axes.push_back(static_cast<std::size_t>(a < 0 ? a + count : a));
   }
   if (!given.empty()) return axes;
   for (std::size_t a = 0; a < rank; ++a) axes.push_back(a);  // an empty list means all
@@ -171,20 +187,27 @@ void stop_at_present(const ir::OpSchema& op, std::vector<ir::Operand>& operands,
   const ir::AttributeSpec* const axis = op.attribute("axis");
   if (lengths < 0 || !axis || operands.empty() || !std::holds_alternative<ir::ValueId>(operands[0])) return;
   const Shape& shape = region.type(std::get<ir::ValueId>(operands[0])).shape;
-  const std::vector<std::size_t> axes = axes_along(*axis, named, shape.size());
+  const ir::Operand* const given_axis = axis_operand(op, operands, named);
+  const std::vector<std::size_t> axes = axes_along(*axis, given_axis, shape.size());
   Region* around = nullptr;
-  for (const std::size_t a : axes) around = around ? around : with_history(region, shape[a]);
+  std::size_t of_history = 0;
+  for (const std::size_t a : axes) {
+    if (Region* const found = around ? nullptr : with_history(region, shape[a])) around = found, of_history = a;
+  }
   if (!around) return;
   if (axes.size() > 1) {
     fail("E0305 wrong-operands", at,
-         fmt::format("{} runs over a history, whose steps end at the present, and over other axes at once", op.name),
-         {fmt::format("help: first over the history's axis alone, {}(…, axis=0), then over the others", op.name)});
+         fmt::format("{} reduces axis {}, that of a history, together with others, but a history ends at the present", op.name,
+                     of_history),
+         {fmt::format("help: reduce that axis first, {}(…, axis={}), then the others", op.name, of_history)});
   }
-  std::erase_if(named, [](const auto& n) { return n.first == "axis"; });
-  named.emplace_back("axis", Number{Number::Kind::kInt, static_cast<double>(axes[0])});  // lengths need an axis
+  if (given_axis == nullptr) {  // lengths need an axis that is named
+    named.emplace_back("axis", Number{Number::Kind::kInt, static_cast<double>(of_history)});
+  }
   const ir::ValueId steps =
       region.builder.op("add", {region.use({around, around->step}), region.builder.constant(1, Type::kInt32)});
   const auto stop = [&](ir::Operand& given) {
+    if (const Dim* size = std::get_if<Dim>(&given)) given = region.builder.dim(*size);
     if (const ir::ValueId* value = std::get_if<ir::ValueId>(&given)) given = region.builder.op("minimum", {*value, steps});
   };
   if (operands.size() > static_cast<std::size_t>(lengths)) return stop(operands[static_cast<std::size_t>(lengths)]);

@@ -10,22 +10,27 @@
 namespace graphrun {
 namespace {
 
-std::string graph_with(const std::string& expression) {
-  return "name: \"g\"\ninput { name: \"x\" shape: \"[time]\" }\nscan { name: \"s\" graph: \"c\" each: \"x\" }\noutput: \"y = "
-         "s.y\"\n"
-         "graph { name: \"c\" input { name: \"x\" shape: \"[]\" } let: \"h = history(x)\" output: \"y = " +
-         expression + "\" }\n";
+// A scan over x, a number or some columns at each step, whose body has the history h.
+std::string graph_with(const std::string& expression, const std::string& columns = "") {
+  return std::string("name: \"g\"\ninput { name: \"x\" shape: \"[time") + (columns.empty() ? "" : ", ") + columns +
+         "]\" }\nscan { name: \"s\" graph: \"c\" each: \"x\" }\noutput: \"y = s.y\"\n"
+         "graph { name: \"c\" input { name: \"x\" shape: \"[" +
+         columns + "]\" } let: \"h = history(x)\" output: \"y = " + expression + "\" }\n";
 }
 
-// The results for the steps 1, 2 and 4.
-std::vector<double> results_of(const std::string& expression) {
+// The results for the steps 1, 2 and 4; with four equal columns, those of one.
+std::vector<double> results_of(const std::string& expression, const std::string& columns = "") {
   CompileOptions options;
   options.precision = Precision::kFloat64;
-  Executable executable(compile(load_graph(tests::request_of(graph_with(expression))), options), std::make_shared<Variables>());
-  Tensor x(DType::kFloat64, {3});
-  x.data<double>()[0] = 1, x.data<double>()[1] = 2, x.data<double>()[2] = 4;
+  Executable executable(compile(load_graph(tests::request_of(graph_with(expression, columns))), options),
+                        std::make_shared<Variables>());
+  const std::int64_t width = columns.empty() ? 1 : 4;
+  Tensor x(DType::kFloat64, columns.empty() ? Sizes{3} : Sizes{3, width});
+  for (std::int64_t i = 0; i < x.count(); ++i) x.data<double>()[i] = static_cast<double>(1 << i / width);
   const Tensor y = executable.run({{"x", x}})[0];
-  return {y.data<double>(), y.data<double>() + y.count()};
+  std::vector<double> first;
+  for (std::int64_t t = 0; t < 3; ++t) first.push_back(y.at(t * y.count() / 3));
+  return first;
 }
 
 TEST(History, StopsAtThePresentHoweverTheAxisIsGiven) {
@@ -34,9 +39,12 @@ TEST(History, StopsAtThePresentHoweverTheAxisIsGiven) {
     EXPECT_EQ(results_of("mean(h, " + axis + ")"), means) << axis;
   }
   EXPECT_EQ(results_of("mean(h)"), means);
+  for (const std::string rest : {"lengths=n, axis=0", "n, axis=0", "n, 0"}) {  // a size, 4
+    EXPECT_EQ(results_of("mean(h, " + rest + ")", "n"), means) << rest;
+  }
   // Lengths by name and by position, beyond the present and before it.
-  for (const std::string lengths : {"lengths=step() + 2", "step() + 2"}) {
-    EXPECT_EQ(results_of("mean(h, " + lengths + ", axis=0)"), means) << lengths;
+  for (const std::string rest : {"lengths=step() + 2, axis=0", "step() + 2, axis=0", "step() + 2, 0"}) {
+    EXPECT_EQ(results_of("mean(h, " + rest + ")"), means) << rest;
   }
   for (const std::string lengths : {"lengths=maximum(step(), 1)", "maximum(step(), 1)"}) {
     EXPECT_EQ(results_of("mean(h, " + lengths + ", axis=0)"), before) << lengths;
@@ -50,8 +58,13 @@ TEST(History, IsNotReducedTogetherWithOtherAxes) {
     const auto mistakes = tests::mistakes_of(graph_with("mean(stack(h, h, axis=1)" + axes + ")"));
     ASSERT_FALSE(mistakes.empty()) << axes;
     EXPECT_EQ(mistakes[0].code, "E0305 wrong-operands");
-    EXPECT_NE(mistakes[0].text.find("runs over a history, whose steps end at the present, and over other axes"),
-              std::string::npos);
+    EXPECT_NE(mistakes[0].text.find("mean reduces axis 0, that of a history, together with others"), std::string::npos);
+  }
+}
+
+TEST(History, HidesNoMistakeInAnAxis) {
+  for (const std::string wrong : {"mean(h, axis=0.5)", "softmax(h, axis=[0])", "mean(h, axis=0, axis=0)", "mean(h, axis=3)"}) {
+    EXPECT_FALSE(tests::mistakes_of(graph_with(wrong)).empty()) << wrong;
   }
 }
 

@@ -34,8 +34,9 @@ struct Merged {
   std::vector<Origin> origins = {};  // of the products
 };
 
-// For how long a right factor stays the same. Kernels pack those that last, and round them to fewer bits where the job says so,
-// but a kernel does so for all its matrices or for none. So matrices that last are not merged with others.
+// For how long a right factor stays the same. Kernels pack those that last from run to run, and round them to fewer bits where
+// the job says so, but a kernel does so for all its matrices or for none. So the matrices of a kernel all have the same
+// sameness.
 enum class Sameness : std::uint8_t { kNone, kInLoop, kLasts };
 
 // Finds the products of a graph that can be merged, without those in its regions.
@@ -276,6 +277,9 @@ using Lasting = std::map<const Graph*, std::vector<bool>>;
 
 void find_lasting(const Graph& graph, std::vector<bool> lasts, Lasting& all) {
   for (const Node& node : graph.nodes) {
+    if (node.op->view) {  // the same memory
+      lasts[static_cast<std::size_t>(node.outputs[0])] = lasts[static_cast<std::size_t>(node.inputs[0])];
+    }
     if (!ir::is_scan(node)) continue;
     const Graph& body = node.regions[0];
     const ir::ScanLayout l = ir::scan_layout(node);

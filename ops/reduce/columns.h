@@ -1,6 +1,6 @@
 // How the kernels of this folder split a reduction along one axis: tensors are [outer, n, inner]. If inner is 1, the unit of
-// work is a row; otherwise it is a strip of adjacent columns of one outer index. A unit is always computed by one thread, in
-// one order.
+// work is a row (but see one_column); otherwise it is a strip of adjacent columns of one outer index. A unit is always computed
+// by one thread, in one order.
 #pragma once
 
 #include <algorithm>
@@ -73,17 +73,21 @@ struct ReduceTask {
   bool by_rows() const { return view.inner == 1 && !one_column; }
 };
 
-// Whether the one result of each outer index is one of several for other sizes: the operand has axes behind those in the
-// attribute `axis`, and they are 1.
-inline bool is_one_column(const KernelRequest& request, const AxisView& view) {
+// Whether the one result of each outer index is one of several for other sizes: behind those in the attribute `axis`, the
+// operand, of this rank, has more axes, and they are 1.
+inline bool is_one_column(const Attributes& attributes, std::size_t rank, const AxisView& view) {
   if (view.inner != 1 || view.n >= kManyRows) return false;
-  const auto rank = static_cast<std::int64_t>(request.inputs[0].sizes.size());
-  const auto axis = request.attributes->all().find("axis");
-  if (axis == request.attributes->all().end()) return false;
+  const auto axis = attributes.all().find("axis");
+  if (axis == attributes.all().end()) return false;
   std::vector<std::int64_t> axes;
   if (const auto* one = std::get_if<std::int64_t>(&axis->second)) axes = {*one};
   if (const auto* several = std::get_if<std::vector<std::int64_t>>(&axis->second)) axes = *several;
-  return !axes.empty() && std::all_of(axes.begin(), axes.end(), [&](std::int64_t a) { return a != -1 && a != rank - 1; });
+  const auto last = static_cast<std::int64_t>(rank) - 1;
+  return !axes.empty() && std::all_of(axes.begin(), axes.end(), [&](std::int64_t a) { return a != -1 && a != last; });
+}
+// Of an op that reduces its first input.
+inline bool is_one_column(const KernelRequest& request, const AxisView& view) {
+  return is_one_column(*request.attributes, request.inputs[0].sizes.size(), view);
 }
 
 // A whole tensor [outer, n, inner] without lengths, for one thread.

@@ -66,15 +66,16 @@ void join(FoldKind kind, const ReduceTask<T>& task) {
 // row. A unit of work is a slab, a strip of a slab (`width` columns), or a part of its rows.
 struct Cut {
   AxisView view;
+  bool one_column;
   std::int64_t slabs = 0;                   // per piece; 0: a slab does not fit, or lengths differ within it
   std::int64_t rows = 0, width;             // of a piece of one slab
   std::int64_t group, strips_of_group = 1;  // columns that are cut into strips together; pieces across them
   std::int64_t strips = 1;                  // pieces across a row
   std::int64_t parts = 1, part_rows = 0;
 
-  // `repeat`: as in Lengths; 0: there are no lengths.
-  Cut(const AxisView& v, std::int64_t tile, std::int64_t period, bool only_sums, std::int64_t repeat)
-      : view(v), width(v.inner), group(v.inner) {
+  // `repeat`: as in Lengths; 0: there are no lengths. `one`: see is_one_column.
+  Cut(const AxisView& v, bool one, std::int64_t tile, std::int64_t period, bool only_sums, std::int64_t repeat)
+      : view(v), one_column(one), width(v.inner), group(v.inner) {
     if (repeat > 0) {
       cut_groups(tile, std::min(repeat, v.inner));
       return;
@@ -103,6 +104,8 @@ struct Cut {
     while (whole % part != 0) --part;
     return 2 * part < some ? some : part;
   }
+  // Whether pieces are parts of rows; otherwise they have columns, and sums are added row by row.
+  bool by_rows() const { return view.inner == 1 && !one_column; }
   std::int64_t units() const { return slabs > 0 ? view.outer : view.outer * strips * parts; }
   std::int64_t unit_count() const { return slabs > 0 ? view.n * view.inner : part_rows * width; }
 
@@ -121,7 +124,7 @@ struct Cut {
   void cut_groups(std::int64_t tile, std::int64_t columns) {
     group = columns;
     cut_strips(tile);
-    rows = view.inner == 1 ? std::max<std::int64_t>(1, std::min(tile, view.n)) : 1;
+    rows = by_rows() ? std::max<std::int64_t>(1, std::min(tile, view.n)) : 1;
   }
   void cut_strips(std::int64_t tile) {
     width = group;
@@ -136,11 +139,11 @@ struct Cut {
 class Piecewise {
  public:
   // `lengths`: the input that holds the lengths, which apply to `repeat` results each (0: there is none).
-  Piecewise(std::shared_ptr<const TileProgram> program, const AxisView& view, std::vector<Fold> folds, std::size_t lengths,
-            std::int64_t repeat)
+  Piecewise(std::shared_ptr<const TileProgram> program, const AxisView& view, bool one_column, std::vector<Fold> folds,
+            std::size_t lengths, std::int64_t repeat)
       : program_(std::move(program)),
         folds_(std::move(folds)),
-        cut_(view, program_->tile(), program_->period(),
+        cut_(view, one_column, program_->tile(), program_->period(),
              std::all_of(folds_.begin(), folds_.end(), [](const Fold& f) { return adds_up(f.kind); }), repeat),
         lengths_(lengths) {
     GRAPHRUN_CHECK(!folds_.empty() && folds_.size() <= kMostFolds, "fused_reduction: too many reductions");
@@ -152,7 +155,8 @@ class Piecewise {
       value_at_.push_back(value == folds_.end() ? kNone : static_cast<std::size_t>(value - folds_.begin()));
     }
     const bool any_sum = std::any_of(folds_.begin(), folds_.end(), [](const Fold& f) { return adds_up(f.kind); });
-    if (cut_.slabs > 0 || (any_sum ? cut_.parts == 1 : view.n * view.inner <= kMostSlab)) {
+    // Machine code takes a single column for a row.
+    if (!one_column && (cut_.slabs > 0 || (any_sum ? cut_.parts == 1 : view.n * view.inner <= kMostSlab))) {
       by_code_ = SlabFolds::of(*program_, view, folds_);
     }
     cost_ = program_->cost();
@@ -291,6 +295,7 @@ class Piecewise::Slabs final : public PieceReader {
       const std::size_t value = p_.value_at_[f];
       if (std::find(p_.value_at_.begin(), p_.value_at_.end(), f) != p_.value_at_.end()) continue;  // computed with its position
       ReduceTask<T> task = whole_task<T>(static_cast<const T*>(results[fold.result]), nullptr, view);
+      task.one_column = p_.cut_.one_column;
       if (!gives_position(fold.kind)) {
         task.out = c_.outputs[f].as<T>() + first;
       } else {
@@ -326,7 +331,7 @@ class Piecewise::Chunks final : public PieceReader {
         continue;
       }
       T* to = (cut.parts > 1 ? p_.partial<T>(c_, f, part_) : c_.outputs[f].as<T>()) + result_;
-      if (adds_up(fold.kind) && cut.view.inner > 1 && cut.parts == 1) {
+      if (adds_up(fold.kind) && !cut.by_rows() && cut.parts == 1) {
         add_rows(fold.kind, x, to, rows, width);
         continue;
       }
@@ -335,7 +340,7 @@ class Piecewise::Chunks final : public PieceReader {
         x = joined_;
       }
       if (!first_) join_numbers(f, x, to, width);
-      if (cut.view.inner == 1 && first_) total_[f] = static_cast<double>(*to);
+      if (cut.by_rows() && first_) total_[f] = static_cast<double>(*to);
     }
     first_ = false;
     row_ += rows;
@@ -351,7 +356,7 @@ class Piecewise::Chunks final : public PieceReader {
   // Long rows are summed in double precision.
   void join_numbers(std::size_t f, const T* x, T* to, std::int64_t width) {
     const FoldKind kind = p_.folds_[f].kind;
-    if (p_.cut_.view.inner == 1 && adds_up(kind)) {
+    if (p_.cut_.by_rows() && adds_up(kind)) {
       total_[f] += static_cast<double>(*x);
       *to = static_cast<T>(total_[f]);
       return;
@@ -396,7 +401,8 @@ Kernel piecewise_kernel(const KernelRequest& request, std::shared_ptr<const Tile
   const bool has_list = program->row_reads().any();
   return with_float(dtype, [&](auto zero) {
     using T = decltype(zero);
-    const auto work = std::make_shared<const Piecewise>(std::move(program), view, std::move(folds), lengths, repeat);
+    const auto work = std::make_shared<const Piecewise>(
+        std::move(program), view, is_one_column(*request.attributes, inputs.rank, view), std::move(folds), lengths, repeat);
     Kernel kernel{[work](const KernelContext& c) { work->run<T>(c); }, work->workspace(sizeof(T))};
     const Sizes& result = request.outputs[0].sizes;
     if (view.count() == 0 || result.empty() || view.outer % result[0] != 0 || has_list) return kernel;

@@ -56,8 +56,11 @@ std::vector<double> first_column(const std::string& op, std::int64_t steps, std:
   for (std::int64_t k = 0; k < steps * rows; ++k) {
     x.push_back(draw(k % rows == 0 ? own : others));
   }
-  CaseBuilder c(op, "");
+  // "fused sum": of a pointwise result.
+  const bool fused = op.starts_with("fused ");
+  CaseBuilder c(fused ? "fused_reduction" : op, "");
   c.in(floats({steps, rows}, x));
+  if (fused) c.with("code", "t0 = mul(x0, x0); return " + op.substr(6) + "(t0)");
   op.find("softmax") != std::string::npos ? c.axis(0) : c.axes({0});
   if (with_lengths)
     c.in(integers({rows}, std::vector<std::int32_t>(static_cast<std::size_t>(rows), static_cast<std::int32_t>(steps - 2))));
@@ -68,9 +71,10 @@ std::vector<double> first_column(const std::string& op, std::int64_t steps, std:
 }
 
 TEST(Batch, AColumnIsTheSameAloneAndWithOthers) {
-  for (const std::string op : {"softmax", "log_softmax", "logsumexp", "sum", "mean", "max"}) {
+  for (const std::string op : {"softmax", "log_softmax", "logsumexp", "sum", "mean", "max", "fused sum", "fused mean"}) {
     for (const std::int64_t steps : {3, 17, 33, 100, 255}) {
       for (const bool with_lengths : {false, true}) {
+        if (with_lengths && op.starts_with("fused ")) continue;  // these have lengths only for several results each
         const std::vector<double> alone = first_column(op, steps, 1, with_lengths);
         for (const std::int64_t rows : {2, 5, 17, 64, 300}) {
           EXPECT_EQ(first_column(op, steps, rows, with_lengths), alone)

@@ -419,6 +419,7 @@ ExitCode run(const Arguments& arguments) {
   const auto options = parse(command_line(), arguments);
   if (!options) return ExitCode::kDone;
   Request request = parse_request(*options);
+  refuse_to_overwrite("--output", request.output, {request.graph.path, request.profile});
   std::vector<Diagnostic> warnings;
   const std::string text = dump_of(request, warnings);
   if (!warnings.empty()) {

@@ -65,7 +65,7 @@ TEST_F(Prompts, AreContinuedAndBeginWithNothingWhereALineIsEmpty) {
   // A line that is not valid text is not a prompt.
   const Ran bad = infer({}, "the dog\n\xff\n");
   EXPECT_EQ(bad.out, lines[0] + "\n\n");
-  // The end symbol is no word of a prompt, also as its last one.
+  // A prompt may not contain the end symbol, not even as its last word.
   for (const std::string ended : {"the dog <eos> a cat", "the dog <eos>"}) {
     const Ran ends = infer({}, "the dog\n" + ended + "\n");
     EXPECT_EQ(ends.code, 4);

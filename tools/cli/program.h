@@ -59,8 +59,8 @@ bool color_on_stderr();
 std::string read_input(const std::string& path);
 // Writes the file atomically, or stdout for "-". Throws UserError like runtime/base/file.h.
 void write_output(const std::string& path, std::string_view text);
-// Throws UserError (kUsage, E0429) if `output`, the file that `option` names, is one of the files that are read. "" and "-" are
-// no files.
+// Throws UserError (kUsage, E0429) if `output`, the file that `option` names, is one of the files that are read. "" and "-" do
+// not name files.
 void refuse_to_overwrite(std::string_view option, const std::string& output, const std::vector<std::string>& read);
 
 // Parses "NAME=VALUE" of --set. Throws UsageError if there is no '='.

@@ -72,6 +72,7 @@ ExitCode run_report(const Arguments& arguments) {
   page.names = names_of_runs(page.folders);
   if (options->count("alignments") != 0) {
     const auto file = option<std::string>(*options, "alignments");
+    refuse_to_overwrite("--out", out, {file});
     page.alignments = parse_alignments(read_input(file), file == "-" ? "stdin" : file);
   }
   const bool evaluates = options->count("evaluate") != 0;

@@ -174,6 +174,10 @@ ExitCode run_run(const Arguments& arguments) {
   std::string parameters = option<std::string>(*options, "parameters");
   const std::optional<std::uint64_t> seed = seed_option(*options);
   const auto fetches = option<std::vector<std::string>>(*options, "fetch");
+  std::vector<std::string> read = {path, parameters};
+  for (const std::string& feed : option<std::vector<std::string>>(*options, "feed"))
+    read.push_back(parse_given_feed(feed).file);
+  refuse_to_overwrite("--out", option<std::string>(*options, "out"), read);
   ir::Graph graph;
   if (is_folder(path)) {
     Network network = read_network({path}, option<std::vector<std::string>>(*options, "set"));

@@ -106,7 +106,7 @@ void refuse_end(const Network& network, const InferSpec& mode, const Record& rec
   data_error("E0644 end-symbol", record.file(), record.line, 0,
              fmt::format("word {} is '{}', the end symbol of infer '{}', which a given text may not contain",
                          at - words.begin() + 1, end, mode.name),
-             {"help: remove it from the line; --force adds the end by itself"});
+             {"help: remove it from the line; --force adds the end itself"});
 }
 
 // The texts given for the input's lines, one for each, as words of the generated field.

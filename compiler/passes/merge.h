@@ -12,8 +12,8 @@
 // (whose rows have several axes) merge only if the same node is the first to read them; otherwise some would be kept
 // longer. Those of one step are small: the gates of a step of generation merge although different nodes read them. In a loop's
 // body, matrices that are the same at every step do not merge with others: threads share a loop only if all of its matrices can
-// be packed in advance. Nor do matrices that are the same from run to run, such as parameters, outside and inside loops: a kernel
-// packs and rounds all of its matrices or none. Results change in the last bits, because the order of sums changes.
+// be packed in advance. Nor do matrices that are the same from run to run, such as parameters, outside and inside loops: a
+// kernel packs and rounds all of its matrices or none. Results change in the last bits, because the order of sums changes.
 //
 // Must run after: hoist, whose products over all steps it merges, and dead_code. Before: fuse, which would hide the sums.
 #pragma once

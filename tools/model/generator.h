@@ -23,8 +23,8 @@ void check_generate(const ir::Graph& graph, const Network& network, const InferS
 // What the rows of a batch have in addition to their feeds.
 struct RowsGiven {
   std::vector<std::vector<std::int32_t>> prefix;  // by row, or empty; see Sentences::prefix
-  // By row, or empty if nothing is sampled. The key and the seed determine the random numbers, so rows with equal keys have equal
-  // samples.
+  // By row, or empty if nothing is sampled. The key and the seed determine the random numbers, so rows with equal keys have
+  // equal samples.
   std::vector<std::uint64_t> keys;
 };
 

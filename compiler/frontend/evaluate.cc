@@ -130,14 +130,12 @@ ir::Operand as_operand(const Meaning& m, Region& region, const Location& at) {
   fail("E0305 wrong-operands", at, "an op takes tensors, numbers, words and lists, found " + m.describe());
 }
 
-// The operand of the attribute `axis`, by name or by position behind the inputs; null if it is not given.
-const ir::Operand* axis_operand(const ir::OpSchema& op, const std::vector<ir::Operand>& operands,
+// The operand of the attribute `axis`, by name or by position behind the inputs; null if it is absent.
+const ir::Operand* axis_operand(const ir::OpSchema& op, const ir::AttributeSpec& axis, const std::vector<ir::Operand>& operands,
                                 const ir::NamedOperands& named) {
   const auto by_name = std::find_if(named.begin(), named.end(), [](const auto& n) { return n.first == "axis"; });
+  const auto at = op.inputs.size() + static_cast<std::size_t>(&axis - op.attributes.data());
   if (by_name != named.end()) return &by_name->second;
-  const auto attribute =
-      std::find_if(op.attributes.begin(), op.attributes.end(), [](const auto& a) { return a.name == "axis"; });
-  const auto at = op.inputs.size() + static_cast<std::size_t>(attribute - op.attributes.begin());
   return !op.variadic() && at < operands.size() ? &operands[at] : nullptr;
 }
 
@@ -150,7 +148,8 @@ std::vector<std::size_t> axes_along(const ir::AttributeSpec& axis, const ir::Ope
     if (const auto* one = std::get_if<std::int64_t>(&*axis.default_value)) given = {*one};
     if (const auto* several = std::get_if<std::vector<std::int64_t>>(&*axis.default_value)) given = *several;
   } else if (const Number* one = std::get_if<Number>(operand)) {
-    if (one->value != std::floor(one->value)) return {};
+    const auto most = static_cast<double>(rank);
+    if (!(one->value >= -most && one->value < most) || one->value != std::floor(one->value)) return {};
     given = {static_cast<std::int64_t>(one->value)};
   } else if (const auto* several = std::get_if<std::vector<Dim>>(operand)) {
     for (const Dim& d : *several) {
@@ -187,7 +186,7 @@ void stop_at_present(const ir::OpSchema& op, std::vector<ir::Operand>& operands,
   const ir::AttributeSpec* const axis = op.attribute("axis");
   if (lengths < 0 || !axis || operands.empty() || !std::holds_alternative<ir::ValueId>(operands[0])) return;
   const Shape& shape = region.type(std::get<ir::ValueId>(operands[0])).shape;
-  const ir::Operand* const given_axis = axis_operand(op, operands, named);
+  const ir::Operand* const given_axis = axis_operand(op, *axis, operands, named);
   const std::vector<std::size_t> axes = axes_along(*axis, given_axis, shape.size());
   Region* around = nullptr;
   std::size_t of_history = 0;

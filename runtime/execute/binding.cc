@@ -330,7 +330,7 @@ std::unique_ptr<Binding> bind(const Program& program, const SymbolValues& symbol
     plan_launches(binding->root, binding->layout, target.device->loops(), target.device->backend().limits());
   }
   number(binding->root, *binding);
-  binding->scan_steps.assign(std::max(binder.deepest(), kMostConcurrent), 0);
+  binding->scan_steps.assign(binder.deepest(), 0);
   return binding;
 }
 

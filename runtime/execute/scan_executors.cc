@@ -149,11 +149,7 @@ class ConcurrentScans {
  public:
   ConcurrentScans(BoundInstruction* scans, std::size_t count, const RunContext& context)
       : scans_(scans), count_(count), profiler_(context.profiler) {
-    for (std::size_t i = 0; i < count; ++i) {
-      RunContext own = context;
-      own.scan_steps += i;  // bodies that threads share contain no scans: each needs one position
-      runs_[i].make(scans[i], own);
-    }
+    for (std::size_t i = 0; i < count; ++i) runs_[i].make(scans[i], context);
   }
 
   void run() {

@@ -145,6 +145,10 @@ class OpDefinition {
     schema_.commutative = true;
     return *this;
   }
+  OpDefinition& Singular(std::vector<std::size_t> operands) {
+    schema_.singular = std::move(operands);
+    return *this;
+  }
   OpDefinition& Pointwise() {
     schema_.pointwise = true;
     return *this;

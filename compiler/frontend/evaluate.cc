@@ -6,6 +6,7 @@
 
 #include "compiler/frontend/compose.h"
 #include "compiler/frontend/evaluate.h"
+#include "compiler/frontend/history.h"
 #include "compiler/ir/foreign_names.h"
 
 namespace graphrun::frontend {
@@ -130,91 +131,6 @@ ir::Operand as_operand(const Meaning& m, Region& region, const Location& at) {
   fail("E0305 wrong-operands", at, "an op takes tensors, numbers, words and lists, found " + m.describe());
 }
 
-// The operand of the attribute `axis`, by name or by position behind the inputs; null if it is absent.
-const ir::Operand* axis_operand(const ir::OpSchema& op, const ir::AttributeSpec& axis, const std::vector<ir::Operand>& operands,
-                                const ir::NamedOperands& named) {
-  const auto by_name = std::find_if(named.begin(), named.end(), [](const auto& n) { return n.first == "axis"; });
-  const auto at = op.inputs.size() + static_cast<std::size_t>(&axis - op.attributes.data());
-  if (by_name != named.end()) return &by_name->second;
-  return !op.variadic() && at < operands.size() ? &operands[at] : nullptr;
-}
-
-// The axes of a tensor of this rank that an op runs along; none if the operand is not a number of an axis or a list of them,
-// which ir::apply reports.
-std::vector<std::size_t> axes_along(const ir::AttributeSpec& axis, const ir::Operand* operand, std::size_t rank) {
-  std::vector<std::int64_t> given;
-  if (operand == nullptr) {
-    if (!axis.default_value) return {};
-    if (const auto* one = std::get_if<std::int64_t>(&*axis.default_value)) given = {*one};
-    if (const auto* several = std::get_if<std::vector<std::int64_t>>(&*axis.default_value)) given = *several;
-  } else if (const Number* one = std::get_if<Number>(operand)) {
-    const auto most = static_cast<double>(rank);
-    if (!(one->value >= -most && one->value < most) || one->value != std::floor(one->value)) return {};
-    given = {static_cast<std::int64_t>(one->value)};
-  } else if (const auto* several = std::get_if<std::vector<Dim>>(operand)) {
-    for (const Dim& d : *several) {
-      if (!d.is_constant()) return {};
-      given.push_back(d.constant());
-    }
-  } else {
-    return {};
-  }
-  std::vector<std::size_t> axes;
-  const auto count = static_cast<std::int64_t>(rank);
-  for (const std::int64_t a : given) {
-    if (a < -count || a >= count) return {};
-    axes.push_back(static_cast<std::size_t>(a < 0 ? a + count : a));
-  }
-  if (!given.empty()) return axes;
-  for (std::size_t a = 0; a < rank; ++a) axes.push_back(a);  // an empty list means all
-  return axes;
-}
-
-// The region around this one, or itself, whose history has this size.
-Region* with_history(Region& region, const Dim& size) {
-  const auto symbol = size.as_symbol();
-  for (Region* r = symbol ? &region : nullptr; r; r = r->parent) {
-    if (r->history == symbol) return r;
-  }
-  return nullptr;
-}
-
-// The sizes along `axis` of a history end at the current step: an op along that axis must stop there.
-void stop_at_present(const ir::OpSchema& op, std::vector<ir::Operand>& operands, ir::NamedOperands& named, Region& region,
-                     const Location& at) {
-  const int lengths = op.input_index("lengths");
-  const ir::AttributeSpec* const axis = op.attribute("axis");
-  if (lengths < 0 || !axis || operands.empty() || !std::holds_alternative<ir::ValueId>(operands[0])) return;
-  const Shape& shape = region.type(std::get<ir::ValueId>(operands[0])).shape;
-  const ir::Operand* const given_axis = axis_operand(op, *axis, operands, named);
-  const std::vector<std::size_t> axes = axes_along(*axis, given_axis, shape.size());
-  Region* around = nullptr;
-  std::size_t of_history = 0;
-  for (const std::size_t a : axes) {
-    if (Region* const found = around ? nullptr : with_history(region, shape[a])) around = found, of_history = a;
-  }
-  if (!around) return;
-  if (axes.size() > 1) {
-    fail("E0305 wrong-operands", at,
-         fmt::format("{} reduces axis {}, that of a history, together with others, but a history ends at the present", op.name,
-                     of_history),
-         {fmt::format("help: reduce that axis first, {}(…, axis={}), then the others", op.name, of_history)});
-  }
-  if (given_axis == nullptr) {  // lengths need an axis that is named
-    named.emplace_back("axis", Number{Number::Kind::kInt, static_cast<double>(of_history)});
-  }
-  const ir::ValueId steps =
-      region.builder.op("add", {region.use({around, around->step}), region.builder.constant(1, Type::kInt32)});
-  const auto stop = [&](ir::Operand& given) {
-    if (const Dim* size = std::get_if<Dim>(&given)) given = region.builder.dim(*size);
-    if (const ir::ValueId* value = std::get_if<ir::ValueId>(&given)) given = region.builder.op("minimum", {*value, steps});
-  };
-  if (operands.size() > static_cast<std::size_t>(lengths)) return stop(operands[static_cast<std::size_t>(lengths)]);
-  const auto operand = std::find_if(named.begin(), named.end(), [](const auto& n) { return n.first == "lengths"; });
-  if (operand != named.end()) return stop(operand->second);
-  named.emplace_back("lengths", steps);
-}
-
 // The result of `make`, which builds nodes. An error of a shape rule is reported at `at`, with `about` in front of its text.
 template <class Make>
 auto placed(const Location& at, const std::string& about, const Make& make) {
@@ -331,6 +247,7 @@ Meaning apply_op(const std::string& name, std::vector<Meaning> operands, std::ve
     stop_at_present(op, values, keywords, region, at);
     const std::size_t before = region.graph.nodes.size();
     const std::vector<ir::ValueId> results = ir::apply(region.builder, op, values, keywords);
+    check_present(region, before, at);
     scope.instance->expansion().budget.add_values(region, scope.instance->path(), at);
     // An op that its attributes make the identity (dropout at rate 0) adds no node.
     if (op.identity && region.graph.nodes.size() > before && op.identity(region.graph.nodes.back().attributes)) {

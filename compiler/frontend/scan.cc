@@ -3,9 +3,28 @@
 
 #include "compiler/frontend/compose.h"
 #include "compiler/frontend/evaluate.h"
+#include "compiler/frontend/history.h"
 
 namespace graphrun::frontend {
 namespace {
+
+// Whether `graph` computes from the values in `reached` what may not be finite, or may have a derivative that is not, though
+// they are finite.
+bool reaches_singularity(const ir::Graph& graph, std::vector<bool> reached) {
+  const auto is_reached = [&](ir::ValueId v) { return v != ir::kNone && reached[static_cast<std::size_t>(v)]; };
+  for (const ir::Node& node : graph.nodes) {
+    for (const std::size_t operand : node.op->singular) {
+      if (is_reached(node.inputs[operand])) return true;
+    }
+    if (std::none_of(node.inputs.begin(), node.inputs.end(), is_reached)) continue;
+    for (const ir::Graph& body : node.regions) {
+      // Through the states everything in a loop may depend on one operand.
+      if (reaches_singularity(body, std::vector<bool>(body.values.size(), true))) return true;
+    }
+    for (const ir::ValueId v : node.outputs) reached[static_cast<std::size_t>(v)] = true;
+  }
+  return false;
+}
 
 class Scan : public Sub {
  public:
@@ -107,26 +126,45 @@ class Scan : public Sub {
     region_->each.push_back(id);
     region_->each_names.push_back(name);
     region_->each_operands.push_back(sequence);
-    // Padded steps may contain anything, and 0 * infinity would leak into gradients.
+    // Padded steps may contain anything, and 0 * infinity would leak into gradients. Zeros: see fill_padding.
     ir::ValueId clean = id;
-    if (type.type == Type::kFloat && def_.lengths && row_axis(type.shape)) clean = selected(id, ir::kNone, "each");
+    if (type.type == Type::kFloat && is_ragged() && row_axis(type.shape)) clean = selected(id, ir::kNone, "each");
     slices_.push_back(clean);
     return region_->ref(clean);
   }
 
-  // The rows that are not padded at this step: BOOL, with the shape of lengths; absent if the scan has no lengths.
-  ir::ValueId live() {
-    if (live_ == ir::kNone) {
-      Region& outside = parent_.region();
+  // Whether some steps may be padding: those beyond `lengths`, and those to come of a history.
+  bool is_ragged() { return def_.lengths || with_history(parent_.region(), steps()) != nullptr; }
+
+  // The number of steps, in the parent; [] or one for each row.
+  ir::ValueId lengths() {
+    if (lengths_ != ir::kNone) return lengths_;
+    Region& outside = parent_.region();
+    ir::ValueId given = ir::kNone;
+    if (def_.lengths) {
       const Meaning m = parent_.evaluate(*def_.lengths, path_ + "lengths");
       const Location where = parent_.at(def_.lengths->at);
-      const ir::ValueId lengths = as_value(m, outside, where, "lengths");
-      const ir::TensorType type = outside.type(lengths);
+      given = as_value(m, outside, where, "lengths");
+      const ir::TensorType type = outside.type(given);
       if (type.type != Type::kInt32) fail("E0303 wrong-type", where, "lengths must be INT32, found " + type.str());
-      lengths_shape_ = type.shape;
+    }
+    if (Region* const around = with_history(outside, steps())) {
+      outside.builder.set_location(at());
+      outside.builder.set_name(path_ + "lengths");
+      const ir::ValueId present = steps_so_far(outside, *around);
+      given = given == ir::kNone ? present : outside.builder.op("minimum", {given, present});
+    }
+    lengths_shape_ = outside.type(given).shape;
+    return lengths_ = given;
+  }
+
+  // The rows that are not padded at this step: BOOL, with the shape of lengths.
+  ir::ValueId live() {
+    if (live_ == ir::kNone) {
+      const ir::ValueId all = region_->use(parent_.region().ref(lengths()));
       region_->builder.set_name(path_ + "live");
       region_->builder.set_location(at());
-      live_ = region_->builder.op("lt", {region_->step, region_->use(outside.ref(lengths))});
+      live_ = region_->builder.op("lt", {region_->step, all});
     }
     return live_;
   }
@@ -143,7 +181,7 @@ class Scan : public Sub {
 
   // `value` in live rows, `other` in the rest (kNone: zeros).
   ir::ValueId selected(ir::ValueId value, ir::ValueId other, const std::string& what) {
-    if (!def_.lengths) return value;
+    if (!is_ragged()) return value;
     const ir::TensorType type = region_->type(value);
     const auto row = row_axis(type.shape);
     if (!row) {
@@ -306,7 +344,43 @@ class Scan : public Sub {
     return region_->ref(selected(v, ir::kNone, "output '" + what + "'"));
   }
 
+  // Zeros in padded rows are good for products, which passes simplify, but x / norm(x) of zeros is NaN and the gradient of sqrt
+  // infinite: multiplied by the zero gradients of padded rows, both make the gradients of parameters NaN. A body with such
+  // operators gets each row's last real slice instead, which is as good as the row's other data.
+  void fill_padding() {
+    ir::Graph& body = region_->graph;
+    std::vector<bool> padded(body.values.size(), false);
+    for (std::size_t k = 0; k < slices_.size(); ++k)
+      padded[static_cast<std::size_t>(slices_[k])] = slices_[k] != region_->each[k];
+    if (!reaches_singularity(body, padded)) return;
+    for (std::size_t k = 0; k < slices_.size(); ++k) {
+      if (slices_[k] == region_->each[k]) continue;
+      const ir::ValueId filler = region_->use(parent_.region().ref(last_slice(region_->each_operands[k])));
+      body.nodes[static_cast<std::size_t>(body.value(slices_[k]).node)].inputs[2] = filler;
+    }
+  }
+
+  // Each row's last real slice of `sequence`, as a constant in differentiation; in rows without steps, a number at which most
+  // functions are regular.
+  ir::ValueId last_slice(ir::ValueId sequence) {
+    constexpr double kRegular = 0.5;
+    Region& outside = parent_.region();
+    ir::Builder& b = outside.builder;
+    Shape shape = outside.type(sequence).shape;
+    shape.erase(shape.begin());
+    const std::size_t rows = *row_axis(shape) + lengths_shape_.size();
+    b.set_location(at());
+    b.set_name(path_ + "last");
+    const ir::ValueId counts =
+        b.op("broadcast_to", {lengths()}, {{"shape", Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(rows))}});
+    ir::ValueId any = b.op("lt", {b.constant(0, Type::kInt32), counts});
+    for (std::size_t k = rows; k < shape.size(); ++k) any = b.op("expand", {any}, {{"axis", std::int64_t{-1}}});
+    const ir::ValueId last = b.op("last", {b.op("stop_gradient", {sequence}), counts}, {{"axis", std::int64_t{0}}});
+    return b.op("where", {any, last, b.constant(kRegular, Type::kFloat)});
+  }
+
   void close(const std::vector<Wanted>& wanted) {
+    fill_padding();
     Region& r = *region_;
     Region& outside = parent_.region();
     std::vector<ir::ValueId> operands;
@@ -359,6 +433,7 @@ class Scan : public Sub {
   std::unique_ptr<Instance> body_, first_;
   std::optional<Dim> steps_;
   std::vector<ir::ValueId> slices_;
+  ir::ValueId lengths_ = ir::kNone;
   Shape lengths_shape_;
   ir::ValueId live_ = ir::kNone;
   std::map<std::size_t, ir::ValueId> lives_;  // by the number of axes after it

@@ -107,6 +107,8 @@ struct OpSchema {
   Promotion promotion = Promotion::kNone;
   bool commutative = false;  // op(a, b) is op(b, a), to the last bit
   bool pointwise = false;    // a line of ops/tiles/table.h: element by element over broadcast operands
+  // The operands at some finite values of which the result, or its derivative, is not finite: the divisor of div, x of sqrt.
+  std::vector<std::size_t> singular;
   // What passes know about it: compiler/ir/roles.h.
   Role role = Role::kNone;
   Access access = Access::kOther;

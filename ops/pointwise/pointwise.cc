@@ -163,6 +163,7 @@ bool commutes(std::string_view expression) {
 struct Known {
   ir::Role role = ir::Role::kNone;
   ir::Algebra algebra;
+  std::vector<std::size_t> singular = {};  // OpSchema::singular
 };
 
 // For one operand, or for two equal ones.
@@ -179,8 +180,12 @@ const std::map<std::string_view, Known>& known_lines() {
       {"add", {Role::kAdd, neutral(0, 0)}},
       {"sub", {Role::kSubtract, neutral({}, 0)}},
       {"mul", {Role::kMultiply, neutral(1, 1)}},
-      {"div", {Role::kNone, neutral({}, 1)}},
-      {"pow", {Role::kPower, neutral({}, 1)}},
+      {"div", {Role::kNone, neutral({}, 1), {1}}},
+      {"pow", {Role::kPower, neutral({}, 1), {0, 1}}},
+      {"log", {Role::kNone, {}, {0}}},
+      {"log1p", {Role::kNone, {}, {0}}},
+      {"sqrt", {Role::kNone, {}, {0}}},
+      {"rsqrt", {Role::kNone, {}, {0}}},
       {"neg", {Role::kNegate, kInvolution}},
       {"abs", {Role::kNone, kIdempotentAndEven}},
       {"relu", {Role::kNone, kIdempotent}},
@@ -209,7 +214,7 @@ OpDefinition definition(const PointwiseLine& line) {
   op.Output("y").Shape(infer).Promote(line.promotion).Pointwise().OverSequence(over_broadcast_operands());
   op.Access(ir::Access::kElementwise);
   if (const auto known = known_lines().find(line.name); known != known_lines().end()) {
-    op.Role(known->second.role).Algebra(known->second.algebra);
+    op.Role(known->second.role).Algebra(known->second.algebra).Singular(known->second.singular);
   }
   if (commutes(line.expression)) op.Commutative();
   if (!line.infix.empty()) op.Infix(std::string(line.infix));

@@ -19,11 +19,10 @@ std::string graph_with(const std::string& expression, const std::string& columns
 }
 
 // The results for the steps 1, 2 and 4; with four equal columns, those of one.
-std::vector<double> results_of(const std::string& expression, const std::string& columns = "") {
+std::vector<double> results_of_graph(const std::string& graph, const std::string& columns = "") {
   CompileOptions options;
   options.precision = Precision::kFloat64;
-  Executable executable(compile(load_graph(tests::request_of(graph_with(expression, columns))), options),
-                        std::make_shared<Variables>());
+  Executable executable(compile(load_graph(tests::request_of(graph)), options), std::make_shared<Variables>());
   const std::int64_t width = columns.empty() ? 1 : 4;
   Tensor x(DType::kFloat64, columns.empty() ? Sizes{3} : Sizes{3, width});
   for (std::int64_t i = 0; i < x.count(); ++i) x.data<double>()[i] = static_cast<double>(1 << i / width);
@@ -31,6 +30,10 @@ std::vector<double> results_of(const std::string& expression, const std::string&
   std::vector<double> first;
   for (std::int64_t t = 0; t < 3; ++t) first.push_back(y.at(t * y.count() / 3));
   return first;
+}
+
+std::vector<double> results_of(const std::string& expression, const std::string& columns = "") {
+  return results_of_graph(graph_with(expression, columns), columns);
 }
 
 TEST(History, StopsAtThePresentHoweverTheAxisIsGiven) {
@@ -60,6 +63,39 @@ TEST(History, IsNotReducedTogetherWithOtherAxes) {
     EXPECT_EQ(mistakes[0].code, "E0305 wrong-operands");
     EXPECT_NE(mistakes[0].text.find("mean reduces axis 0, that of a history, together with others"), std::string::npos);
   }
+}
+
+// With 4 equal columns: x is 1, 2 and 4.
+TEST(History, IsReadUpToThePresent) {
+  const auto of = [](const std::string& expression) { return results_of(expression, "n"); };
+  EXPECT_EQ(of("h[0]"), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(of("h[0:1]"), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(of("gather(h, maximum(step() - 1, 0))"), (std::vector<double>{1, 1, 2}));
+  EXPECT_EQ(of("sum(cumsum(h, axis=0), axis=0)"), (std::vector<double>{1, 4, 11}));
+  EXPECT_EQ(of("transpose(mask(h, lengths=step() + 1, axis=0)) @ h"), (std::vector<double>{1, 5, 21}));
+  for (const std::string wrong :
+       {"h[-1]", "h[1]", "h[0:2]", "h[1:]", "transpose(h) @ h", "transpose(exp(softmax(h, axis=0))) @ h",
+        "transpose(softmax(h, axis=1)) @ h", "normalize(transpose(h))[:, 0]", "sum(concat(h, h, axis=0), axis=0)",
+        "topk(transpose(h), k=1)[0]"}) {
+    const auto mistakes = tests::mistakes_of(graph_with(wrong, "n"));
+    ASSERT_FALSE(mistakes.empty()) << wrong;
+    EXPECT_EQ(mistakes[0].code, "E0252 beyond-present") << wrong << ": " << mistakes[0].text;
+  }
+}
+
+// A scan over a history takes the steps so far, and no more than its own lengths.
+TEST(History, IsScannedUpToThePresent) {
+  const auto of = [](const std::string& lengths) {
+    std::string graph = graph_with("past.end.n");
+    graph.insert(graph.rfind("output:"), "scan { name: \"past\" graph: \"count\" each: \"k = h\" " + lengths + " } ");
+    return results_of_graph(graph +
+                            "graph { name: \"count\" input { name: \"k\" shape: \"[]\" }\n"
+                            "state { name: \"n\" shape: \"[]\" next: \"n + k\" } output: \"n = next(n)\" }\n");
+  };
+  EXPECT_EQ(of(""), (std::vector<double>{1, 3, 7}));
+  EXPECT_EQ(of("lengths: \"step()\""), (std::vector<double>{0, 1, 3}));
+  EXPECT_EQ(of("lengths: \"step() + 5\""), (std::vector<double>{1, 3, 7}));
+  EXPECT_EQ(of("reverse: true"), (std::vector<double>{1, 3, 7}));
 }
 
 TEST(History, HidesNoMistakeInAnAxis) {

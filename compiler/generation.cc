@@ -330,11 +330,22 @@ class Cut {
       const ValueId made = b_.input(name, c.type);
       c.name = made_.step.value(made).name;
       for (Index axis = 0; axis < c.type.shape.size(); ++axis) {
-        if (c.type.shape[axis] == Dim(*cut_.rows_)) c.row_axis = static_cast<int>(axis);
+        const Dim& size = c.type.shape[axis];
+        if (!mentions(size, *cut_.rows_)) continue;
+        if (size != Dim(*cut_.rows_) || c.row_axis >= 0) rows_apart(name, c.type);
+        c.row_axis = static_cast<int>(axis);
       }
       list.push_back(c);
       cut_.from_[c.name] = from;
       return made;
+    }
+
+    // A search keeps, drops and repeats rows, so each value that a step reads must have one axis of them.
+    [[noreturn]] void rows_apart(const std::string& name, const ir::TensorType& type) const {
+      const std::string rows = Dim(*cut_.rows_).str();
+      fail("E0437 rows-merged", "'" + name + "' " + type.str() + " has no axis of its own for the rows, " + rows,
+           {"help: generation selects rows; give what a step reads one axis " + rows +
+            " and other axes for the rest, such as [" + rows + ", 2, n] instead of [" + rows + " * 2, n]"});
     }
 
     // Copies a node of `graph`; `ids` are its values here. `root`: not inside a driven scan, so that time is an axis.

@@ -261,6 +261,33 @@ TEST(GenerationMistakes, TellOfWhatNeedsAllStepsAtOnce) {
               needs_all("'length'"));
 }
 
+// A search selects rows of what goes from step to step.
+TEST(GenerationMistakes, TellOfValuesWithoutAnAxisOfRows) {
+  const std::string read = "let: \"h = decode.h\" scan { name: \"decode\" graph: \"cell\" each: \"y = words\" ";
+  const auto with = [&](const std::string& scan, const std::string& members, const std::string& sum) {
+    return message_of(read + scan +
+                          " }\noutput: \"logits = h @ O\"\n"
+                          "graph { name: \"cell\" input { name: \"y\" shape: \"[batch]\" type: INT32 }\n"
+                          "parameter { name: \"E\" shape: \"[7, 4]\" }\n" +
+                          members + "output: \"h = tanh(gather(E, y) + " + sum + ")\" }\n",
+                      {"decode", "y", "logits", {}});
+  };
+  const auto state = [&](const std::string& shape) {
+    return with("", "state { name: \"s\" shape: \"" + shape + "\" next: \"0.5 * s + 1\" }\n", "reshape(s, shape=[batch, 4])");
+  };
+  EXPECT_EQ(state("[batch, 2, 2]"), "no error");
+  EXPECT_THAT(state("[batch * 2, 2]"),
+              ::testing::AllOf(HasSubstr("E0437"), HasSubstr("'decode.s' FLOAT[2*batch, 2] has no axis"),
+                               HasSubstr("[batch, 2, n] instead of [batch * 2, n]")));
+  const auto constant = [&](const std::string& shape, const std::string& sum) {
+    return with("input: \"m = softmax(reshape(memory[0], shape=" + shape + "))\"",
+                "input { name: \"m\" shape: \"" + shape + "\" }\n", sum);
+  };
+  EXPECT_EQ(constant("[2, batch, 2]", "concat(m[0], m[1], axis=-1)"), "no error");
+  EXPECT_THAT(constant("[2 * batch, 2]", "reshape(m * reshape(gather(E, y), shape=[2 * batch, 2]), shape=[batch, 4])"),
+              HasSubstr("E0437"));
+}
+
 // Cuts a language model without other inputs at the scan "read"; `known` is part of the graph, `cell` of the step.
 GenerationGraphs cut_model(const std::string& known, const std::string& scan, const std::string& cell) {
   const std::string text =

@@ -574,7 +574,7 @@ std::string read_source(const std::string& path) {
     text.append(block, static_cast<std::size_t>(got));
     if (text.size() > kLargestSource) fail("larger than " + std::to_string(kLargestSource) + " bytes: no model file");
   }
-  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // the byte order mark that some editors write
+  text.erase(0, text.size() - without_byte_order_mark(text).size());
   return text;
 }
 

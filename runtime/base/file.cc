@@ -173,6 +173,11 @@ void InputFile::read(void* data, std::size_t size) {
   }
 }
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  return text;
+}
+
 std::string read_file(const std::string& path, std::uint64_t limit) {
   InputFile file(path);
   if (file.size() > limit) {

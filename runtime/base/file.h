@@ -58,6 +58,9 @@ class InputFile {
 // Reads the whole file. Throws E0504 if it has more than `limit` bytes.
 std::string read_file(const std::string& path, std::uint64_t limit);
 
+// A file's text without the byte order mark that some editors write before it.
+std::string_view without_byte_order_mark(std::string_view text);
+
 // A file that appears under its name, complete and on disk, only when it is committed: it is written under a temporary name in
 // the same folder, fsynced and renamed, and the folder is fsynced. Without commit() nothing remains. If the name is a link, the
 // file that it leads to is replaced; if it is a pipe or device (/dev/stdout), bytes go straight there.

@@ -204,6 +204,21 @@ TEST(Format, SplitsLongLines) {
   }
 }
 
+// "\x4" "1" has two bytes, "\x41" one.
+TEST(Format, DoesNotJoinAnEscapeWithADigit) {
+  std::string words;
+  for (int i = 0; i < 30; ++i) words += "word" + std::to_string(i) + " ";
+  for (const char* parts : {R"(\x4" "1 foo)", R"(\1" "2 foo)", R"(\\\12" "3 foo)"}) {
+    EXPECT_THAT(formatted("doc: \"" + words + parts + "\""), HasSubstr(std::string(parts).substr(0, 3))) << parts;
+    const std::string kept = std::string(parts).substr(0, std::string(parts).find('"') + 1);
+    EXPECT_THAT(formatted("doc: \"" + words + parts + "\""), HasSubstr(kept)) << parts;
+  }
+  for (const char* parts : {R"(\x41" "1 foo)", R"(\123" "4 foo)", R"(\\1" "2 foo)", R"(\1" "8 foo)"}) {
+    const std::string joined = formatted("doc: \"" + words + parts + "\"");
+    EXPECT_THAT(joined, ::testing::Not(HasSubstr(std::string(parts).substr(0, std::string(parts).find('"') + 1)))) << parts;
+  }
+}
+
 // What patch does with a difference.
 std::string patched(const std::string& before, const std::string& diff) {
   const auto lines_of = [](const std::string& text) {
@@ -273,6 +288,7 @@ TEST_F(FormatProgram, WritesChecksAndPipes) {
   EXPECT_EQ(checked.out, "bad.pbtxt\n");
   EXPECT_EQ(read("bad.pbtxt"), bad);
   EXPECT_EQ(graphrun({"format", "-"}, bad).out, good);
+  EXPECT_EQ(graphrun({"format", "-"}, "\xEF\xBB\xBF" + bad).out, good);
   EXPECT_EQ(graphrun({"format", "--stdout", "bad.pbtxt"}).out, good);
   EXPECT_EQ(read("bad.pbtxt"), bad);
   const Ran written = graphrun({"format", "bad.pbtxt", "good.pbtxt"});

@@ -209,6 +209,33 @@ TEST(BatchSource, TheLargestBatchIsAsLargeAsAnyInEachOfItsSizes) {
   EXPECT_EQ(BatchSource(p.data, p.plan, set, {false, 0, 9, {}, 1}).largest().rows, set.size());
 }
 
+// Even with one row, and in a feed that joins fields whose longest texts are in different examples.
+TEST(BatchSource, TheLargestBatchHoldsAnyBatch) {
+  for (const std::int64_t rows : {1, 2}) {
+    Scratch scratch;
+    DataSpec data;
+    data.format = Format::kTsv;
+    data.fields = {make_field("a", 0, {Split::kSpace}), make_field("b", 1, {Split::kSpace, Split::kCharacter})};
+    data.fields.push_back(make_field("c", 2, {Split::kSpace}));
+    data.fields.back().shares = "a";
+    data.feeds = make_feeds("a, b, c, joined = [a, c]");
+    data.rows = rows;
+    data.train = {scratch.file("data", "1 2 3 4 5\tx y z\t1\n1\tabcdef x\t1 2 3 4\n1 2 3\tx\t1 2 3\n")};
+    const Prepared p(data);
+    const Dataset set = p.train();
+    BatchSource source(p.data, p.plan, set, {});
+    const Batch largest = source.largest();
+    EXPECT_EQ(largest.rows, rows);
+    EXPECT_THAT(largest.feeds.at("b").sizes(), ElementsAre(3, 6, rows));
+    while (const auto batch = source.next()) {
+      for (const auto& [name, feed] : batch->feeds) {
+        const Sizes& most = largest.feeds.at(name).sizes();
+        for (std::size_t axis = 0; axis < most.size(); ++axis) EXPECT_LE(feed.sizes()[axis], most[axis]) << name;
+      }
+    }
+  }
+}
+
 // Whether processes that share batches may wait for each other because of lengths.
 TEST(BatchSource, LengthsDifferInAnyFieldThatIsRead) {
   const auto differ = [](const std::string& text, const std::string& feeds) {

@@ -73,5 +73,18 @@ TEST(Vocabulary, Mistakes) {
               HasSubstr("no entry '<unk>'"));
 }
 
+// Otherwise the model's vocabulary would be a file that can't be read.
+TEST(Vocabulary, EntriesAreLinesOfText) {
+  const auto entry = [](const std::string& text) { return message_of([&] { Vocabulary({"a", text}, true, "words"); }); };
+  const std::string begin = "E0645 bad-vocabulary-entry]: entry 2 of the vocabulary of words ";
+  EXPECT_EQ(entry(" b\r"), "");
+  EXPECT_THAT(entry(""), HasSubstr(begin + "is empty"));
+  EXPECT_THAT(entry("a\nb"), HasSubstr(begin + "has a line end"));
+  EXPECT_THAT(entry(std::string("a\0b", 3)), HasSubstr(begin + "has a NUL byte"));
+  EXPECT_THAT(entry("a\xFF"), HasSubstr(begin + "is not UTF-8"));
+  EXPECT_EQ(entry(std::string(kLongestLine, 'b')), "");
+  EXPECT_THAT(entry(std::string(kLongestLine + 1, 'b')), HasSubstr(begin + "is longer than a line may be"));
+}
+
 }  // namespace
 }  // namespace graphrun

@@ -100,36 +100,53 @@ Batch BatchSource::example_batch(const BatchOrder& order, const BatchPosition& a
 Batch BatchSource::batch_of(std::span<const std::int64_t> examples) const {
   std::vector<std::vector<Nested>> fields;
   fields.reserve(examples.size());
-  for (const std::int64_t example : examples) {
-    fields.push_back(set_.example(example));
-    for (Nested& field : fields.back()) {
-      if (options_.longest > 0 && field.depth > 0 && field.steps() > options_.longest) field.cut(options_.longest);
-    }
-  }
-  Batch batch = make_batch(plan_, chosen_, fields);
+  for (const std::int64_t example : examples) fields.push_back(set_.example(example));
+  Batch batch = batch_of(std::move(fields));
   batch.examples.assign(examples.begin(), examples.end());
   return batch;
 }
 
-// For each field, the example with the most steps and, if steps are sequences, the one with the longest inner sequence.
-std::vector<std::int64_t> BatchSource::longest_examples() const {
+Batch BatchSource::batch_of(std::vector<std::vector<Nested>> examples) const {
+  for (std::vector<Nested>& fields : examples) {
+    for (Nested& field : fields) {
+      if (options_.longest > 0 && field.depth > 0 && field.steps() > options_.longest) field.cut(options_.longest);
+    }
+  }
+  return make_batch(plan_, chosen_, examples);
+}
+
+// An example that need not exist: each field has as many steps as any example and, if steps are sequences, its first one is as
+// long as any of them. So a feed that joins fields is at least as long as any too.
+std::vector<Nested> BatchSource::longest_example() const {
   const std::set<std::string> read = fields_of(plan_, chosen_);
-  std::vector<std::int64_t> longest;
+  std::vector<Nested> longest = set_.example(0);
   for (std::size_t field = 0; field < data_.fields.size(); ++field) {
     if (read.count(data_.fields[field].name) == 0) continue;
-    const bool nested = field_depth(data_, data_.fields[field]) == kDeepest;
-    std::int64_t most = -1, most_inner = -1, example = 0, example_inner = 0;
+    std::int64_t most = -1, example = 0;
     for (std::int64_t e = 0; e < set_.size(); ++e) {
       if (const std::int64_t steps = set_.steps(field, e); steps > most) most = steps, example = e;
-      if (!nested) continue;
-      const std::vector<std::int32_t> lengths = set_.example(e)[field].lengths;
-      const std::int64_t inner = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-      if (inner > most_inner) most_inner = inner, example_inner = e;
     }
-    longest.push_back(example);
-    if (nested) longest.push_back(example_inner);
+    longest[field] = set_.example(example)[field];
+    if (field_depth(data_, data_.fields[field]) == kDeepest) lengthen_first_step(field, longest[field]);
   }
   return longest;
+}
+
+// Replaces the field's first step by the longest one of all examples.
+void BatchSource::lengthen_first_step(std::size_t field, Nested& value) const {
+  if (value.lengths.empty()) return;
+  std::vector<std::int32_t> step(value.values.begin(), value.values.begin() + value.lengths[0]);
+  for (std::int64_t e = 0; e < set_.size(); ++e) {
+    const Nested other = set_.example(e)[field];
+    auto begin = other.values.begin();
+    for (const std::int32_t length : other.lengths) {
+      if (static_cast<std::size_t>(length) > step.size()) step.assign(begin, begin + length);
+      begin += length;
+    }
+  }
+  value.values.erase(value.values.begin(), value.values.begin() + value.lengths[0]);
+  value.values.insert(value.values.begin(), step.begin(), step.end());
+  value.lengths[0] = static_cast<std::int32_t>(step.size());
 }
 
 bool BatchSource::lengths_differ() const {
@@ -169,9 +186,7 @@ Batch BatchSource::largest() const {
     }
     return batch_of(order_->batch(at));
   }
-  std::vector<std::int64_t> examples = longest_examples();
-  examples.resize(static_cast<std::size_t>(std::min(rows_, set_.size())));  // the remaining rows repeat the first example
-  return batch_of(examples);
+  return batch_of(std::vector(static_cast<std::size_t>(std::min(rows_, set_.size())), longest_example()));
 }
 
 Batch BatchSource::stream_batch(const BatchPosition& at) const {

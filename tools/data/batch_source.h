@@ -53,7 +53,7 @@ class BatchSource {
   // The next batch; nullopt at the end of the epoch, until begin() is called again. Throws what making the batch threw.
   std::optional<Batch> next();
 
-  // A batch that needs at least as much memory as any batch of any epoch: all rows, and in each field the longest example. If
+  // A batch that needs at least as much memory as any batch of any epoch: all rows, each field as long as any example's. If
   // `tokens` limits batches, the largest batch of the current epoch.
   Batch largest() const;
 
@@ -71,7 +71,9 @@ class BatchSource {
   void measure_lengths();
   Batch example_batch(const BatchOrder& order, const BatchPosition& at) const;
   Batch batch_of(std::span<const std::int64_t> examples) const;
-  std::vector<std::int64_t> longest_examples() const;
+  Batch batch_of(std::vector<std::vector<Nested>> examples) const;
+  std::vector<Nested> longest_example() const;
+  void lengthen_first_step(std::size_t field, Nested& value) const;
   std::int64_t padded_size(std::span<const std::int64_t> examples) const;
   Batch stream_batch(const BatchPosition& at) const;
 

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -171,16 +170,12 @@ class FieldReader {
 }  // namespace
 
 NumberText read_number(std::string_view text) {
-  const std::string_view unsigned_text = text.starts_with('+') ? text.substr(1) : text;
-  const bool two_signs = text.size() != unsigned_text.size() && unsigned_text.starts_with('-');
-  double value = 0;
-  const char* const last = unsigned_text.data() + unsigned_text.size();
-  const auto [end, error] = std::from_chars(unsigned_text.data(), last, value);
-  if (error == std::errc::invalid_argument || end != last || two_signs) return {0, "is not a number"};
-  if (error == std::errc::result_out_of_range) value = std::strtod(std::string(unsigned_text).c_str(), nullptr);
-  if (error == std::errc() && !std::isfinite(value)) return {0, "is not a finite number"};
-  if (!std::isfinite(static_cast<float>(value))) return {0, kTooLarge};
-  return {static_cast<float>(value), nullptr};
+  const std::optional<ParsedNumber> number = parse_number(text);
+  if (!number) return {0, "is not a number"};
+  if (!number->beyond && !std::isfinite(number->value)) return {0, "is not a finite number"};
+  const auto value = static_cast<float>(number->value);
+  if (!std::isfinite(value)) return {0, kTooLarge};
+  return {value, nullptr};
 }
 
 Nested numbers_in(const DataSpec& data, const FieldSpec& field, const Record& record) {

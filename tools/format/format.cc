@@ -263,12 +263,29 @@ class Printer {
     }
   }
 
-  // The literals of a text as they are, if each fits; else split at other places.
+  // Whether the text, without quotes, ends in an escape of digits, \1 or \x4, that `next` would continue if it followed at
+  // once.
+  static bool ends_in_escape_before(std::string_view text, char next) {
+    const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
+    const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '\\' || ++i == text.size()) continue;
+      const bool hex = text[i] == 'x' || text[i] == 'X';
+      const std::size_t first = hex ? i + 1 : i, most = hex ? 2 : 3;
+      std::size_t end = first;
+      while (end < text.size() && end - first < most && (hex ? is_hex(text[end]) : is_octal(text[end]))) ++end;
+      if (end == text.size() && end > first && end - first < most && (hex ? is_hex(next) : is_octal(next))) return true;
+      i = std::max(i, end == first ? i : end - 1);
+    }
+    return false;
+  }
+
+  // The literals of a text as they are, if each fits or they can't be joined; else split at other places.
   static std::vector<std::string> wrapped_literals(const LayoutValue& value, std::size_t room) {
     std::string all;
     bool fits = true;
     for (const std::string& literal : value.literals) {
-      if (literal.front() != '"') return value.literals;
+      if (literal.front() != '"' || ends_in_escape_before(all, literal[1])) return value.literals;
       all += literal.substr(1, literal.size() - 2);
       fits &= columns_of(literal) <= room + 2;
     }

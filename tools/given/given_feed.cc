@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "runtime/tensor/safetensors.h"
 #include "tools/cli/program.h"
 #include "tools/json/json.h"
+#include "tools/text/text.h"
 #include "tools/text/utf8.h"
 
 namespace graphrun {
@@ -35,6 +35,8 @@ std::string shortened(const std::string& text) {
   const std::string_view begin = within_bytes(text, kMostShown);
   return std::string(begin) + (begin.size() < text.size() ? "…" : "");
 }
+
+std::string beyond_double(std::string_view number) { return fmt::format("{} is beyond double, which ends at 1.8e308", number); }
 
 std::string shown(const nlohmann::json& value) {
   return shortened(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -150,7 +152,7 @@ nlohmann::json parse_json(const GivenFeed& given, const std::string& text) {
   } catch (const nlohmann::json::out_of_range& error) {  // "… parsing '1e400'"
     const std::size_t at = std::min(find_number(text, error.what()), text.size());
     const std::string number = text.substr(at, std::min(text.find_first_not_of("0123456789+-.eE", at), text.size()) - at);
-    bad(given, place(at), fmt::format("{} is beyond double, which ends at 1.8e308", number));
+    bad(given, place(at), beyond_double(number));
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, text.size());
     const Location where = place(at);
@@ -176,7 +178,7 @@ nlohmann::json member_of(const GivenFeed& given, nlohmann::json json) {
 }
 
 // Parses rows of numbers, with blank lines between matrices, into nested lists of the given rank.
-nlohmann::json parse_rows(const GivenFeed& given, const std::string& text, std::size_t rank) {
+nlohmann::json parse_rows(const GivenFeed& given, std::string_view text, std::size_t rank) {
   nlohmann::json matrices = nlohmann::json::array({nlohmann::json::array()});
   int line = 1;
   for (std::size_t begin = 0; begin < text.size(); ++line) {
@@ -187,18 +189,15 @@ nlohmann::json parse_rows(const GivenFeed& given, const std::string& text, std::
       const std::size_t from = row.find_first_not_of(" \t\r", at);
       if (from == std::string_view::npos) break;
       at = std::min(row.find_first_of(" \t\r", from), row.size());
-      double value = 0;
-      const auto [stop, error] = std::from_chars(row.data() + from, row.data() + at, value);
-      if (error != std::errc() || stop != row.data() + at) {
-        bad(given, {intern_file(given.file), line, static_cast<int>(from) + 1},
-            fmt::format("'{}' is not a number", row.substr(from, at - from)),
+      const std::string_view word = row.substr(from, at - from);
+      const Location where{intern_file(given.file), line, static_cast<int>(from) + 1};
+      const std::optional<ParsedNumber> number = parse_number(word);
+      if (!number) {
+        bad(given, where, fmt::format("'{}' is not a number", word),
             "text is a row of numbers a line, blank lines between matrices; a file of JSON ends in .json");
       }
-      if (std::isfinite(value)) {
-        numbers.push_back(value);
-      } else {
-        numbers.push_back(std::isnan(value) ? nlohmann::json() : nlohmann::json(value > 0 ? "inf" : "-inf"));
-      }
+      if (number->beyond) bad(given, where, beyond_double(word));
+      numbers.push_back(nlohmann::json(number_json(number->value)));
     }
     if (!numbers.empty()) {
       matrices.back().push_back(std::move(numbers));
@@ -300,7 +299,7 @@ Tensor read_given_feed(const GivenFeed& given, const FeedSpec& spec) {
   if (given.file.empty()) return Filling(given, spec).tensor(parse_json(given, given.text));
   const std::string text = read_file(given.file, kLargestFile);
   if (given.file.ends_with(".json")) return Filling(given, spec).tensor(member_of(given, parse_json(given, text)));
-  return Filling(given, spec).tensor(parse_rows(given, text, spec.shape.size()));
+  return Filling(given, spec).tensor(parse_rows(given, without_byte_order_mark(text), spec.shape.size()));
 }
 
 std::string tensor_json(const Tensor& tensor) {

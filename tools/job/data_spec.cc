@@ -8,6 +8,7 @@
 
 #include "tools/job/problems.h"
 #include "tools/text/utf8.h"
+#include "tools/text/vocabulary.h"
 
 namespace graphrun {
 namespace {
@@ -227,8 +228,8 @@ class DataReader {
       problems_.bad(places.location("min_count"), "a vocabulary from a file is used unchanged");
     }
     for (int i = 0; i < vocabulary.special_size(); ++i) {
-      if (vocabulary.special(i).empty()) {
-        problems_.bad(places.location("special", static_cast<std::size_t>(i)), "an empty symbol");
+      if (const char* const wrong = wrong_with_entry(vocabulary.special(i))) {
+        problems_.bad(places.location("special", static_cast<std::size_t>(i)), fmt::format("the symbol {}", wrong));
       }
     }
     read_subwords(vocabulary, places, f);

@@ -217,7 +217,7 @@ bool LineReader::next(std::string& line) {
 bool LineReader::accept(std::string& line, std::string_view found) {
   ++line_;
   if (mode_ == Mode::kText) {
-    if (line_ == 1 && found.substr(0, 3) == "\xEF\xBB\xBF") found.remove_prefix(3);
+    if (line_ == 1) found = without_byte_order_mark(found);
     if (!found.empty() && found.back() == '\r') found.remove_suffix(1);
   }
   if (found.size() > longest_)

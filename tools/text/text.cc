@@ -1,10 +1,29 @@
 #include "tools/text/text.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
 
 #include "tools/text/utf8.h"
 
 namespace graphrun {
+
+std::optional<ParsedNumber> parse_number(std::string_view text) {
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-')) return std::nullopt;
+  }
+  ParsedNumber number;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number.value);
+  if (error == std::errc::invalid_argument || end != last) return std::nullopt;
+  if (error == std::errc::result_out_of_range) {  // from_chars does not say on which side
+    number.value = std::strtod(std::string(text).c_str(), nullptr);
+    number.beyond = !std::isfinite(number.value);
+  }
+  return number;
+}
 
 bool is_blank(std::string_view text) {
   const auto points = code_points(text);

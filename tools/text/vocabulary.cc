@@ -6,8 +6,18 @@
 
 #include "runtime/base/status.h"
 #include "tools/text/lines.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
+
+// A vocabulary is stored as lines of text.
+const char* wrong_with_entry(std::string_view entry) {
+  if (entry.empty()) return "is empty";
+  if (entry.find('\n') != std::string_view::npos) return "has a line end";
+  if (entry.size() > kLongestLine) return "is longer than a line may be, 1 MiB";
+  if (const auto bad = first_bad_byte(entry)) return entry[*bad] == '\0' ? "has a NUL byte" : "is not UTF-8";
+  return nullptr;
+}
 
 Vocabulary::Vocabulary(std::vector<std::string> entries, bool closed, std::string name) : entries_(std::move(entries)) {
   if (size() > kMostEntries)
@@ -16,9 +26,9 @@ Vocabulary::Vocabulary(std::vector<std::string> entries, bool closed, std::strin
   numbers_.reserve(entries_.size());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const std::string& entry = entries_[i];
-    if (entry.empty() || entry.find('\n') != std::string::npos)
+    if (const char* const wrong = wrong_with_entry(entry))
       throw UserError(ExitCode::kBadData, "E0645 bad-vocabulary-entry",
-                      fmt::format("entry {} of the vocabulary of {} is empty or holds a line end", i + 1, name));
+                      fmt::format("entry {} of the vocabulary of {} {}", i + 1, name, wrong));
     const auto [known, added] = numbers_.emplace(entry, static_cast<std::int32_t>(i));
     if (!added)
       throw UserError(

@@ -43,11 +43,14 @@ struct EntryHash : std::hash<std::string_view> {
   using is_transparent = void;
 };
 
+// What keeps a text from being an entry, a line of UTF-8: "is empty"; null: nothing.
+const char* wrong_with_entry(std::string_view entry);
+
 class Vocabulary {
  public:
   Vocabulary() = default;
-  // Throws UserError (kBadData): E0645 for equal or empty entries, E0646 for too many, E0647 for an open vocabulary without
-  // <unk>. `name`: that of the field or file, for messages.
+  // Throws UserError (kBadData): E0645 for equal entries and those that can't be one, E0646 for too many, E0647 for an open
+  // vocabulary without <unk>. `name`: that of the field or file, for messages.
   Vocabulary(std::vector<std::string> entries, bool closed, std::string name);
 
   // Reads one entry per line. `exact`: a file written by text(). Otherwise a user's file, which may have CR LF and a byte order

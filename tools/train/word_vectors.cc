@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "tools/text/lines.h"
+#include "tools/text/text.h"
 #include "tools/text/utf8.h"
 
 namespace graphrun {
@@ -112,14 +113,14 @@ class Filler {
     found = how;
     for (std::size_t k = 0; k < width_; ++k) {
       const std::string_view text = parts.numbers[k];
-      double value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      const std::optional<ParsedNumber> number = parse_number(text);
       const auto refuse = [&](const char* why) {
         data_error("E0656 bad-vectors", lines_.name(), lines_.line(), text.data() - line.data() + 1,
                    fmt::format("'{}' is {}", text, why));
       };
-      if (error == std::errc::result_out_of_range) refuse("outside the range of a double");
-      if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) refuse("not a finite number");
+      if (number && number->beyond) refuse("outside the range of a double");
+      if (!number || !std::isfinite(number->value)) refuse("not a finite number");
+      const double value = number->value;
       if (rows_.dtype() == DType::kFloat32 && !std::isfinite(static_cast<float>(value))) {
         refuse("beyond what a parameter holds, float32 up to 3.4e38");
       }

@@ -82,7 +82,7 @@ ExitCode run_format(const Arguments& arguments) {
     try {
       const bool piped = path == "-";
       const std::string name = piped ? "stdin" : path;
-      const std::string text = piped ? read_input(path) : read_source(path);
+      const std::string text = piped ? std::string(without_byte_order_mark(read_input(path))) : read_source(path);
       const std::string formatted = format_source(text, piped ? intern_text(name, text) : intern_file(path));
       if (diff || check) {
         if (formatted != text) write_output("-", diff ? unified_diff(text, formatted, name) : name + "\n");

@@ -153,6 +153,19 @@ TEST_P(SeveralProcessesOf, AddTheirOwnBatchesFirst) {
   EXPECT_NEAR(loss("two"), loss("alone"), 1e-3 * loss("alone"));
 }
 
+// The last processes have no slice of the slots of a small network.
+TEST_P(SeveralProcessesOf, ShardTheOptimizerOfFewNumbers) {
+  write_large_segmenter();
+  const Words small = {"--set", "train.shard_optimizer=true", "--set", "embed=2", "--set", "hidden=2",
+                       "--set", "train.accumulate=5"};
+  const Ran one = graphrun(job("one", small));
+  ASSERT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(one.err, HasSubstr("from the best parameters on"));
+  const Ran ran = mpirun(GetParam(), 4, job("of4", small));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  expect_same("of4", "one");
+}
+
 // Each process has only its slices of the slots. Weights are in several buckets; updates are validated and saved in their
 // middle, and the schedule goes back to the best parameters and slots.
 TEST_P(SeveralProcessesOf, ShardTheOptimizer) {

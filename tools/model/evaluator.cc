@@ -117,7 +117,13 @@ void Evaluator::take(const Variables& parameters) {
   examples_ = tokens_ = 0;
   if (!executable_) return;
   for (const VariableSpec& variable : executable_->program().variables) {
-    if (variable.kind == VariableSpec::Kind::kParameter) variables_->set(variable.name, parameters.at(variable.name));
+    if (variable.kind != VariableSpec::Kind::kParameter) continue;
+    if (!parameters.has(variable.name)) {
+      throw UserError(ExitCode::kBadData, "E0662 other-parameters",
+                      fmt::format("a report needs the parameter '{}', which the model does not have", variable.name),
+                      {"help: a model has the parameters on which its objective depends"});
+    }
+    variables_->set(variable.name, parameters.at(variable.name));
   }
   clear_states(executable_->program(), *variables_);
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,21 +42,53 @@ ir::ValueId check_scalar(ir::Graph& graph, const LoadedJob& job, const char* fie
   return value;
 }
 
+std::set<std::string> parameters_of(const ir::Graph& graph) {
+  std::set<std::string> names;
+  for (const ir::Variable& variable : graph.variables) {
+    if (variable.kind == ir::Variable::Kind::kParameter) names.insert(graph.value(variable.value).name);
+  }
+  return names;
+}
+
+// A model has the parameters on which the objective depends; what else reads others can't run.
+class Trained {
+ public:
+  // `parameters`: those of the objective; nullopt if the job does not train.
+  explicit Trained(std::optional<std::set<std::string>> parameters) : parameters_(std::move(parameters)) {}
+
+  // `read`: the parameters of `what`, a report or an infer block, at `at`.
+  void check(const std::set<std::string>& read, const Location& at, const std::string& what, std::vector<Diagnostic>& found) {
+    if (!parameters_) return;
+    std::vector<std::string> untrained;
+    std::set_difference(read.begin(), read.end(), parameters_->begin(), parameters_->end(), std::back_inserter(untrained));
+    if (untrained.empty()) return;
+    Problems(found).add(
+        "E0438 untrained-parameter", at,
+        fmt::format("{} depends on {}, and the objective does not, so training would leave {} as {} began", what,
+                    fmt::join(untrained, ", "), untrained.size() == 1 ? "it" : "them", untrained.size() == 1 ? "it" : "they"),
+        "let `minimize` depend on what is reported and written, or remove it from the job");
+  }
+
+ private:
+  std::optional<std::set<std::string>> parameters_;
+};
+
 // Determines which inputs of the network are needed, and checks their feeds.
 class Feeding {
  public:
   explicit Feeding(const Network& network)
       : plan_(*network.job.plan), vocabularies_(network.vocabularies), stream_(network.job.data.format == Format::kStream) {}
 
-  // Marks the inputs that these values depend on.
-  void need(ir::Graph graph, const std::vector<ir::ValueId>& values) {
+  // Marks the inputs that these values depend on. Returns the parameters that they depend on.
+  std::set<std::string> need(ir::Graph graph, const std::vector<ir::ValueId>& values) {
     graph.outputs.clear();
     for (const ir::ValueId value : values) {
       if (value != ir::kNone) graph.outputs.push_back({fmt::format("needed.{}", graph.outputs.size()), value});
     }
-    if (graph.outputs.empty()) return;
+    if (graph.outputs.empty()) return {};
     const ir::Graph needed = drop_unneeded(std::move(graph));
     need_inputs(needed);
+    return parameters_of(needed);
   }
   // Marks all inputs of this graph except one.
   void need_inputs(const ir::Graph& graph, const std::string& but = {}) {
@@ -159,28 +193,31 @@ class Feeding {
 };
 
 void check_feeds(const Network& network, const ir::Graph& training, const ir::Graph& inference, Feeding feeding,
-                 std::vector<Diagnostic>& found, std::vector<Diagnostic>& warnings) {
+                 Trained trained, std::vector<Diagnostic>& found, std::vector<Diagnostic>& warnings) {
   std::set<std::string> inputs, read;
   for (const ir::Graph* graph : {&training, &inference}) {
     for (const ir::Input& input : graph->inputs) inputs.insert(graph->value(input.value).name);
   }
-  std::vector<ir::ValueId> reported;
   std::vector<std::string> inner;
   for (const NameUse& use : network.report->names()) {
     read.insert(use.name);
     if (network.job.plan->feed(use.name) == nullptr && inputs.count(use.name) == 0) inner.push_back(use.name);
   }
-  ir::Graph reporting = with_fetches_kept(inference, inner);
-  for (const std::string& name : read) {
-    if (const ir::Output* output = reporting.output(name)) reported.push_back(output->value);
+  const ir::Graph reporting = with_fetches_kept(inference, inner);
+  for (const NameUse& use : network.report->names()) {
+    const ir::Output* const output = reporting.output(use.name);
+    if (output == nullptr) continue;
+    trained.check(feeding.need(reporting, {output->value}), use.at, fmt::format("'{}' of a report", use.name), found);
   }
-  feeding.need(std::move(reporting), reported);
   for (const InferSpec& mode : network.job.infer) {
     if (mode.generate) {
       try {
         const GenerationGraphs cut =
             cut_for_generation(inference, {mode.generate->scan, mode.generate->feed, mode.generate->score, {}});
         feeding.need_inputs(cut.prologue, cut.rows_input);
+        std::set<std::string> parameters = parameters_of(cut.prologue);
+        parameters.merge(parameters_of(cut.step));
+        trained.check(parameters, mode.generate->place("score"), fmt::format("the infer block '{}'", mode.name), found);
       } catch (const UserError&) {
         // Reported by check_infer.
       }
@@ -189,7 +226,8 @@ void check_feeds(const Network& network, const ir::Graph& training, const ir::Gr
     ir::Graph graph = inference;
     std::vector<Diagnostic> said;  // by check_infer
     const ir::ValueId written = add_expression(graph, mode.from, "infer", {.field = "from", .code = "E0417 bad-infer"}, said);
-    feeding.need(std::move(graph), {written});
+    trained.check(feeding.need(std::move(graph), {written}), mode.from.at(0, mode.from.text.size()),
+                  fmt::format("the infer block '{}'", mode.name), found);
   }
   feeding.check(found);
   feeding.warn(inputs, read, warnings);
@@ -228,16 +266,19 @@ void check_network(const ir::Graph& training, const ir::Graph& inference, const 
   std::vector<Diagnostic> found;
   Problems problems(found);
   Feeding feeding(network);
+  std::optional<std::set<std::string>> trained;
   if (job.message.has_train()) {
     ir::Graph graph = training;
     const ir::ValueId minimize = check_scalar(graph, job, "minimize", true, found);
     const ir::ValueId per = check_scalar(graph, job, "per", false, found);
-    feeding.need(std::move(graph), {minimize, per});
+    std::set<std::string> parameters = feeding.need(std::move(graph), {minimize, per});
+    // Loaded parameters need no training. An objective without parameters is a mistake of its own.
+    if (job.load.empty() && !parameters.empty()) trained = std::move(parameters);
     check_states(training, job, problems);
   }
   network.report->check_names(available(inference, *job.plan, *network.report), found);
   check_labels(network, inference, found);
-  check_feeds(network, training, inference, std::move(feeding), found, warnings);
+  check_feeds(network, training, inference, std::move(feeding), Trained(std::move(trained)), found, warnings);
   try {
     check_infer(inference, network);
   } catch (const UserError& error) {

@@ -434,7 +434,8 @@ bool Trainer::keep(const std::optional<ReportResults>& results) {
   if (recipe_.schedule.restart) {
     for (const auto& [group, tensors] : groups()) {
       if (group.starts_with("states")) continue;  // a stream keeps its states
-      for (const auto& [name, tensor] : tensors) best_[group][name] = tensor.clone();
+      NamedTensors& best = best_[group];          // even if it is empty: a process may have no slice of the slots
+      for (const auto& [name, tensor] : tensors) best[name] = tensor.clone();
     }
   }
   return true;

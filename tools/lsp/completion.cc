@@ -31,8 +31,6 @@ enum ItemKind {
   kItemConstant = 21
 };
 
-bool name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 // Where the quote of the text around an offset is; the offset itself in a comment; npos elsewhere.
 std::size_t quote_before(std::string_view text, std::size_t offset) {
   for (std::size_t i = 0; i < offset && i < text.size(); ++i) {
@@ -59,17 +57,17 @@ TextBefore parts_of(const std::string& text) {
   TextBefore out;
   out.all = text;
   std::size_t word = text.size();
-  while (word > 0 && name_char(text[word - 1])) --word;
+  while (word > 0 && part_of_name(text[word - 1])) --word;
   out.word = text.substr(word);
   std::size_t begin = word;
   while (begin > 0 && text[begin - 1] == '.') {
     std::size_t first = begin - 1;
-    while (first > 0 && name_char(text[first - 1])) --first;
+    while (first > 0 && part_of_name(text[first - 1])) --first;
     if (first == begin - 1) break;
     out.path.insert(out.path.begin(), text.substr(first, begin - 1 - first));
     begin = first;
   }
-  const auto path_char = [](char c) { return name_char(c) || c == '/' || c == '.' || c == '-'; };
+  const auto path_char = [](char c) { return part_of_name(c) || c == '/' || c == '.' || c == '-'; };
   std::size_t run = text.size();
   while (run > 0 && path_char(text[run - 1])) --run;
   out.run = text.substr(run);
@@ -134,7 +132,7 @@ class Completer {
   // Fields of the message, or values of the field before.
   void outside() {
     std::size_t begin = at_.offset;
-    while (begin > 0 && name_char(a_.text[begin - 1])) --begin;
+    while (begin > 0 && part_of_name(a_.text[begin - 1])) --begin;
     const std::size_t replaced = at_.offset - begin;
     const std::string_view before = std::string_view(a_.text).substr(0, begin);
     const pb::Descriptor* const type = text_hints::open_message(before, a_.message->GetDescriptor());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "runtime/base/suggestion.h"
 #include "tools/lsp/features.h"
@@ -31,6 +32,53 @@ std::pair<std::size_t, std::size_t> span_of(std::string_view text, const TextPos
   std::size_t end = std::min(begin + static_cast<std::size_t>(std::max(at.length, 1)), text.size());
   const std::size_t line = text.find('\n', begin);
   return {begin, std::max(begin, std::min(end, line))};
+}
+
+// The words that a message quotes before it suggests others, the last first.
+std::vector<std::string> quoted_words(std::string_view message) {
+  message = message.substr(0, message.find("did you mean"));
+  std::vector<std::string> words;
+  for (std::size_t i = 0; (i = message.find('\'', i)) != std::string_view::npos; ++i) {
+    if (i > 0 && part_of_name(message[i - 1])) continue;  // the graph's
+    const std::size_t end = message.find('\'', i + 1);
+    if (end == std::string_view::npos) break;
+    if (end > i + 1) words.emplace(words.begin(), message.substr(i + 1, end - i - 1));
+    i = end;
+  }
+  return words;
+}
+
+// The first place in [begin, end) where a word stands, not only a part of a longer one; npos if there is none.
+std::size_t find_word(std::string_view text, std::string_view word, std::size_t begin, std::size_t end) {
+  for (std::size_t at = begin; (at = text.find(word, at)) != std::string_view::npos && at + word.size() <= end; ++at) {
+    const std::size_t behind = at + word.size();
+    if ((at == 0 || !part_of_name(text[at - 1])) && (behind == text.size() || !part_of_name(text[behind]))) return at;
+  }
+  return std::string_view::npos;
+}
+
+// The offsets of the word that a name is suggested for. A message may also quote the graph or the call that the word belongs
+// to, and what it underlines, [from, to), may be more than the word, or only its first character. nullopt if the word is not
+// there: then a change would destroy something else.
+std::optional<std::pair<std::size_t, std::size_t>> misspelled_word(std::string_view text, const Diagnostic& d, std::size_t from,
+                                                                   std::size_t to, const std::string& suggested) {
+  // It suggests what the job does feed, which is the misspelled word itself; another warning is about that.
+  if (d.code == "E0421 not-fed") return std::nullopt;
+  const std::vector<std::string> words = quoted_words(d.text);
+  const auto find = [&](std::size_t end, const auto& may_be) -> std::optional<std::pair<std::size_t, std::size_t>> {
+    for (const std::string& word : words) {
+      const std::size_t at = may_be(word) ? find_word(text, word, from, end) : std::string_view::npos;
+      if (at != std::string_view::npos) return std::pair(at, at + word.size());
+    }
+    return std::nullopt;
+  };
+  if (const auto found = find(to, [](const std::string&) { return true; })) return found;
+  const std::size_t line_end = std::min(text.find('\n', from), text.size());
+  const auto resembles = [&](const std::string& word) { return !near_names(word, {suggested}).empty(); };
+  if (const auto found = find(line_end, resembles)) return found;
+  const std::string_view span = text.substr(from, to - from);
+  if (words.empty() && !span.empty() && std::all_of(span.begin(), span.end(), part_of_name)) return std::pair(from, to);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -104,15 +152,9 @@ Json code_actions(Workspace& workspace, const std::string& path, std::size_t beg
     notes.push_back(d.text);
     for (const std::string& note : notes) {
       for (const std::string& name : suggested_names(note)) {
-        // The suggestion is for the word that the message quotes, which may be only a part of what is underlined.
-        const std::string quoted =
-            d.text.find('\'') == std::string::npos
-                ? ""
-                : d.text.substr(d.text.find('\'') + 1, d.text.find('\'', d.text.find('\'') + 1) - d.text.find('\'') - 1);
-        const std::size_t line_end = std::min(a.text.find('\n', from), a.text.size());
-        const std::size_t at = quoted.empty() ? std::string::npos : a.text.find(quoted, from);
-        const bool found = at != std::string::npos && at < line_end;
-        add(d, fmt::format("Replace with '{}'", name), found ? at : from, found ? at + quoted.size() : to, name, first);
+        const auto word = misspelled_word(a.text, d, from, to, name);
+        if (!word) continue;
+        add(d, fmt::format("Replace with '{}'", name), word->first, word->second, name, first);
         first = false;
       }
     }

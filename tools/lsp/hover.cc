@@ -95,8 +95,6 @@ Json markdown(const Analysis& a, std::size_t begin, std::size_t end, const std::
   return {{"contents", {{"kind", "markdown"}, {"value", text}}}, {"range", range_json(a.text, begin, end, encoding)}};
 }
 
-bool part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 // The comment about a field whose name is there.
 Json hover_field(const Analysis& a, std::size_t offset, Encoding encoding) {
   std::size_t begin = offset, end = offset;

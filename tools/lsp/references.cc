@@ -60,7 +60,7 @@ bool is_name(const std::string& text) {
   static const std::set<std::string> kReserved = {"end",  "next", "step", "history", "index", "if",
                                                   "else", "and",  "or",   "not",     "true",  "false"};
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 && kReserved.count(text) == 0 &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+         std::all_of(text.begin(), text.end(), part_of_name);
 }
 
 }  // namespace

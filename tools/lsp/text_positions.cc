@@ -1,6 +1,7 @@
 #include "tools/lsp/text_positions.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace graphrun::lsp {
 namespace {
@@ -14,6 +15,8 @@ std::size_t units_of(char c, Encoding encoding) {
 }
 
 }  // namespace
+
+bool part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 TextPositions::TextPositions(std::string_view text) : text_(text), starts_{0} {
   for (std::size_t i = 0; i < text.size(); ++i) {

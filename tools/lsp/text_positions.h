@@ -15,6 +15,8 @@ struct Position {
   friend auto operator<=>(const Position&, const Position&) = default;
 };
 
+bool part_of_name(char c);  // a letter, a digit or _
+
 // Lines end with LF, CR LF or CR. Positions behind the end of a line or of the text mean that end.
 class TextPositions {
  public:

@@ -123,6 +123,25 @@ TEST_F(LspServer, ServesDocumentsWithoutAFile) {
   EXPECT_EQ(published["params"]["diagnostics"].size(), 0u) << published;
 }
 
+// An editor opens what its user asks for: here more than a model file may have.
+TEST_F(LspServer, ServesADocumentThatIsTooLarge) {
+  LanguageClient client(folder());
+  const std::string path = "large.pbtxt", comment = "# " + std::string(17u << 20, 'x') + "\n";
+  for (const std::string& text : {kCell + comment, "# proto-message: graphrun.Job\n" + comment}) {
+    client.open(path, text);
+    json found = client.diagnostics(path);
+    ASSERT_EQ(found.size(), 1u) << found;
+    EXPECT_EQ(found[0]["code"], "E0112");
+    EXPECT_THAT(found[0]["message"].get<std::string>(), HasSubstr("a model file has at most 16777216"));
+    EXPECT_TRUE(client.request("textDocument/hover", client.at(path, 5)).contains("result"));
+    EXPECT_TRUE(client.request("textDocument/completion", client.at(path, text.size() - 1)).contains("result"));
+    client.close(path);
+  }
+  client.open(path, kCell);
+  EXPECT_EQ(client.diagnostics(path), json::array());
+  EXPECT_EQ(client.end(), 0);
+}
+
 // Those that the server publishes next; nothing else is awaited.
 json next_diagnostics(LanguageClient& client) {
   const json message = client.receive();

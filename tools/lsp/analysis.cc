@@ -272,11 +272,7 @@ std::unique_ptr<Analysis> analyze(const std::string& path, const Documents& docu
     const std::unique_ptr<google::protobuf::Message> whole(a.message->New());
     gather(a.diagnostics, [&] { parse_source(a.text, intern_file(path), whole.get(), &a.diagnostics); });
   }
-  if (a.job) {
-    analyze_job(a, documents, depth);
-  } else {
-    analyze_graph(a, documents, depth);
-  }
+  gather(a.diagnostics, [&] { a.job ? analyze_job(a, documents, depth) : analyze_graph(a, documents, depth); });
   return out;
 }
 

@@ -19,8 +19,8 @@ struct Analysis {
   std::string path;
   bool job = false;
   std::string text;
-  // The text where parts that protobuf cannot read are blank, so that the others keep their places. The members below refer to
-  // this text.
+  // The text where parts that protobuf cannot read are blank, so that the others keep their places; empty if the text is too
+  // large. The members below refer to this text.
   std::string readable;
   bool repaired = false;  // readable is not the text
   std::unique_ptr<google::protobuf::Message> message;
@@ -44,7 +44,7 @@ enum class Depth {
 };
 
 // Analyzes a file. Args without a value get numbers for the analysis: those of a line "# set: hidden=4", otherwise made-up
-// ones.
+// ones. Throws no UserError or InternalError: these become diagnostics.
 std::unique_ptr<Analysis> analyze(const std::string& path, const Documents& documents, Depth depth);
 
 // The mistakes that `graphrun check` reports, for a job those of its data too.

@@ -32,6 +32,11 @@ bool close_quote(std::string& text, std::size_t begin, std::size_t end) {
 
 RepairedText read_repaired(std::string_view text, const std::string* file, google::protobuf::Message& message) {
   RepairedText out;
+  if (text.size() > kLargestSource) {  // no text of that size is read
+    out.changed = true;
+    out.places = parse_source(out.text, file, &message);
+    return out;
+  }
   out.text = text;
   for (int repair = 0; repair <= kMostRepairs; ++repair) {
     try {

@@ -11,7 +11,8 @@
 namespace graphrun::lsp {
 
 struct RepairedText {
-  std::string text;  // the same, except that lines that protobuf cannot read are blank, or end with an added quote
+  std::string text;  // the same, except that lines that protobuf cannot read are blank, or end with an added quote; empty if it
+                     // is too large
   bool changed = false;
   Places places;
 };

@@ -201,7 +201,7 @@ class CaseRunner {
   }
 
   std::string edits(const json& response) {
-    if (response.contains("error")) return "error: " + response["error"]["message"].get<std::string>() + "\n";
+    if (response.contains("error")) return without_folder("error: " + response["error"]["message"].get<std::string>() + "\n");
     const json& answer = response["result"];
     std::string out;
     const auto add = [&](const std::string& where, const json& list) {

@@ -1,4 +1,6 @@
 // Go to definition, references, highlights and rename, from the occurrences of names.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -37,12 +39,19 @@ std::vector<Occurrence> occurrences_at(Workspace& workspace, const Cursor& at) {
   return found;
 }
 
+// Whether a file may have that name, perhaps in parts: protobuf joins adjacent texts, and characters may be escaped.
+bool may_have(std::string text, const std::string& name) {
+  if (text.find(name) != std::string::npos || text.find('\\') != std::string::npos) return true;
+  std::erase_if(text, [](unsigned char c) { return c == '"' || c == '\'' || std::isspace(c) != 0; });
+  return text.find(name) != std::string::npos;
+}
+
 // The declaration of an output that reads a name of the same name is not what a reader of it means; all others are one thing.
 std::vector<Found> all_of(Workspace& workspace, const SymbolKey& symbol) {
   std::vector<Found> out;
   std::vector<std::string> files = workspace.files_near(file_of(symbol));
   for (const std::string& path : files) {
-    if (!symbol.name.empty() && workspace.documents().text_of(path).find(symbol.name) == std::string::npos) continue;
+    if (!symbol.name.empty() && !may_have(workspace.documents().text_of(path), symbol.name)) continue;
     for (const Occurrence& o : occurrences_of(workspace.analysis(path, Depth::kNames))) {
       if (o.symbol == symbol) out.push_back({path, o});
     }
@@ -148,8 +157,13 @@ Json rename(Workspace& workspace, const Cursor& at, const std::string& name) {
   }
   std::map<std::string, std::map<std::size_t, std::pair<std::size_t, std::string>>> edits;  // by file and offset
   for (const auto& [path, o] : all) {
-    const TextPositions positions(workspace.analysis(path, Depth::kNames).text);
-    const auto [begin, end] = span_of_name(positions, o.at);
+    const std::string& text = workspace.analysis(path, Depth::kNames).text;
+    const auto [begin, end] = span_of_name(TextPositions(text), o.at);
+    if (begin > text.size() || std::string_view(text).substr(begin, end - begin) != symbol.name) {
+      throw ResponseError{ErrorCode::kRequestFailed,
+                          fmt::format("'{}' is written in parts, or with escapes, at {}: write it as one word, then rename it",
+                                      symbol.name, o.at.str())};
+    }
     // One name that stands for two becomes "bound = read", unless both are renamed to the same.
     if (o.shortened != Occurrence::Short::kNo) {
       bool both = false;
@@ -159,7 +173,7 @@ Json rename(Workspace& workspace, const Cursor& at, const std::string& name) {
       }
       if (!both) {
         const std::size_t first = begin - o.before;
-        const std::string prefix = workspace.documents().text_of(path).substr(first, o.before);
+        const std::string prefix = text.substr(first, o.before);
         if (o.shortened == Occurrence::Short::kBound) {
           edits[path][first] = {first, name + " = "};
         } else {

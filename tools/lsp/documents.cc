@@ -107,6 +107,12 @@ void Documents::close(const Json& parameters) {
   share();
 }
 
+void Documents::set_text(const std::string& path, const std::string& text) {
+  documents_[path].text = text;
+  ++revision_;
+  share();
+}
+
 const Document* Documents::find(const std::string& path) const {
   const auto found = documents_.find(path);
   return found == documents_.end() ? nullptr : &found->second;

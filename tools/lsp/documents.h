@@ -38,7 +38,8 @@ class Documents {
   std::string uri_of(const std::string& path) const;  // the editor's own for an open document
   // Counts changes: an answer is about the texts of one revision.
   std::uint64_t revision() const { return revision_; }
-  void touch() { ++revision_; }  // a file on disk has changed
+  void touch() { ++revision_; }                                     // a file on disk has changed
+  void set_text(const std::string& path, const std::string& text);  // opens the document if it is not
   // Replaces one text in what read_source reads; share() undoes it.
   void share_with(const std::string& path, const std::string& text) const;
   void share() const;

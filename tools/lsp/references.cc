@@ -5,6 +5,7 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "tools/lsp/features.h"
 
@@ -70,6 +71,54 @@ bool is_name(const std::string& text) {
                                                   "else", "and",  "or",   "not",     "true",  "false"};
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 && kReserved.count(text) == 0 &&
          std::all_of(text.begin(), text.end(), part_of_name);
+}
+
+// Changes of a file: by the offset where it begins, the end of what is replaced and the new text.
+using Edits = std::map<std::size_t, std::pair<std::size_t, std::string>>;
+
+std::string edited(std::string text, const Edits& edits) {
+  for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {
+    const auto& [end, inserted] = edit->second;
+    text.replace(edit->first, end - edit->first, inserted);
+  }
+  return text;
+}
+
+// What the names of a file stand for, in their order, with another name for a symbol.
+std::vector<std::pair<SymbolKey, bool>> meanings_of(const Analysis& a, const SymbolKey& renamed, const std::string& name) {
+  std::vector<Occurrence> all = occurrences_of(a);
+  // A binding without "name =" has the order of "bound = read", which it may become.
+  const auto order = [](const Occurrence& o) {
+    const bool bound = o.shortened == Occurrence::Short::kBound;
+    return std::tuple(o.at.line, o.at.column - (bound ? static_cast<int>(o.before) : 0), !bound);
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const Occurrence& x, const Occurrence& y) { return order(x) < order(y); });
+  std::vector<std::pair<SymbolKey, bool>> out;
+  for (const Occurrence& o : all) {
+    out.emplace_back(o.symbol, o.declares);
+    if (o.symbol == renamed) out.back().first.name = name;
+  }
+  return out;
+}
+
+// Whether everything else in the files still stands for what it did. Local graphs read args and imports of the graphs around
+// them, so a name that is new in one graph may hide another one's, or be hidden.
+bool keeps_meanings(Workspace& workspace, const SymbolKey& symbol, const std::string& name,
+                    const std::map<std::string, Edits>& edits) {
+  const Documents& documents = workspace.documents();
+  std::map<std::string, std::vector<std::pair<SymbolKey, bool>>> expected;
+  for (const auto& [path, unused] : edits) {
+    expected[path] = meanings_of(workspace.analysis(path, Depth::kNames), symbol, name);
+  }
+  const struct Restored {
+    const Documents& documents;
+    ~Restored() { documents.share(); }
+  } restored{documents};
+  Documents changed = documents;
+  for (const auto& [path, of_file] : edits) changed.set_text(path, edited(documents.text_of(path), of_file));
+  return std::all_of(expected.begin(), expected.end(), [&](const auto& file) {
+    return meanings_of(*analyze(file.first, changed, Depth::kNames), symbol, name) == file.second;
+  });
 }
 
 }  // namespace
@@ -147,15 +196,14 @@ Json rename(Workspace& workspace, const Cursor& at, const std::string& name) {
   if (chosen == nullptr) throw ResponseError{ErrorCode::kRequestFailed, "there is no name to change here"};
   const SymbolKey symbol = chosen->symbol;
   const std::vector<Found> all = all_of(workspace, symbol);
+  const auto refuse = [&] { throw ResponseError{ErrorCode::kRequestFailed, "'" + name + "' is already a name there"}; };
   for (const Occurrence& o : occurrences_of(workspace.analysis(file_of(symbol), Depth::kNames))) {
     const bool same_space = o.symbol.graph == symbol.graph && o.symbol.kind == symbol.kind;
     const bool names =
         o.symbol.graph == symbol.graph && symbol.kind == SymbolKey::Kind::kSize && o.symbol.kind == SymbolKey::Kind::kName;
-    if (o.symbol.name == name && (same_space || names)) {
-      throw ResponseError{ErrorCode::kRequestFailed, "'" + name + "' is already a name there"};
-    }
+    if (o.symbol.name == name && (same_space || names)) refuse();
   }
-  std::map<std::string, std::map<std::size_t, std::pair<std::size_t, std::string>>> edits;  // by file and offset
+  std::map<std::string, Edits> edits;  // by file
   for (const auto& [path, o] : all) {
     const std::string& text = workspace.analysis(path, Depth::kNames).text;
     const auto [begin, end] = span_of_name(TextPositions(text), o.at);
@@ -184,6 +232,7 @@ Json rename(Workspace& workspace, const Cursor& at, const std::string& name) {
     }
     edits[path][begin] = {end, name};
   }
+  if (!keeps_meanings(workspace, symbol, name, edits)) refuse();
   Json changes = Json::object();
   for (const auto& [path, by_offset] : edits) {
     const std::string text = workspace.documents().text_of(path);

@@ -164,6 +164,33 @@ TEST_F(LspServer, ChecksTheDataOfJobsInTheBackground) {
   EXPECT_EQ(client.end(), 0);
 }
 
+// Mistakes in the data stay while other files are opened and edited, and come back when a change is undone.
+TEST_F(LspServer, KeepsTheMistakesOfDataWhileTheyHold) {
+  write_segmenter();
+  const std::string path = "graphs/jobs/segment.pbtxt", data = read("data/train.seg");
+  write("data/train.seg", data + "\xff\n");
+  LanguageClient client(folder());
+  client.open(path, read(path));
+  EXPECT_EQ(next_diagnostics(client), json::array());
+  const json mistakes = next_diagnostics(client);
+  ASSERT_EQ(mistakes.size(), 1u) << mistakes;
+  client.open("cell.pbtxt", kCell);
+  EXPECT_EQ(client.diagnostics(path), mistakes);
+  client.edit("cell.pbtxt", 0, 0, "# another\n");
+  EXPECT_EQ(client.diagnostics(path), mistakes);
+  // The graph of the job, as it is on disk, and then with a mistake.
+  const std::string graph = "graphs/tagger.pbtxt", wrong = "let: \"wrong = nothing\"\n";
+  client.open(graph, read(graph));
+  EXPECT_EQ(client.diagnostics(path), mistakes);
+  client.edit(graph, 0, 0, wrong);
+  EXPECT_NE(client.diagnostics(path), mistakes);
+  client.edit(graph, 0, wrong.size(), "");
+  EXPECT_EQ(client.diagnostics(path), mistakes);
+  client.edit(path, 0, 0, "# another place\n");
+  EXPECT_EQ(client.diagnostics(path), json::array());
+  EXPECT_EQ(client.end(), 0);
+}
+
 // The registrations of watchers that the server asks for: their ids, and patterns where they begin.
 std::vector<std::string> watchers_in(const json& message) {
   std::vector<std::string> all;

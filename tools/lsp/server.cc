@@ -61,7 +61,7 @@ class Server : public Workspace {
       if (kept.analysis) replaced_.push_back(std::move(kept.analysis));
       const AskedSources asked;
       const FileStamps::Time began = std::chrono::system_clock::now();
-      kept = {analyze(path, documents_, depth), depth};
+      kept = {analyze(path, documents_, depth), depth, asked.paths()};
       std::set<std::string> on_disk;
       for (const std::string& file : asked.paths()) {
         if (documents_.find(resolved_path(file)) == nullptr) on_disk.insert(file);
@@ -94,7 +94,17 @@ class Server : public Workspace {
   struct Kept {
     std::unique_ptr<Analysis> analysis;
     Depth depth = Depth::kNames;
+    std::set<std::string> sources;  // that it has asked for
   };
+  using Texts = std::map<std::string, std::string>;
+
+  // The texts that the check of a job depends on, by path: its own and those of graphs.
+  Texts texts_for(const std::string& path) {
+    analysis(path, Depth::kMeanings);
+    Texts texts = {{path, documents_.text_of(path)}};
+    for (const std::string& source : analyses_.at(path).sources) texts[source] = documents_.text_of(resolved_path(source));
+    return texts;
+  }
 
   // Reads what has arrived; with `wait`, until something has. Returns false at the end of the input.
   bool receive(bool wait) {
@@ -109,15 +119,18 @@ class Server : public Workspace {
       if (from[k + 1].revents == 0) continue;
       const std::optional<std::string> result = checks_.at(checked[k]).process->receive();
       if (!result) continue;
-      const bool outdated = checks_.at(checked[k]).revision != documents_.revision();
+      Texts texts = std::move(checks_.at(checked[k]).texts);
       checks_.erase(checked[k]);
-      if (outdated) {  // by a change to another document, which this one may name
+      if (full_.count(checked[k]) != 0) continue;  // it will be checked again
+      if (texts != texts_for(checked[k])) {        // by a change to another document
         full_.insert(checked[k]);
         published_ = 0;
         continue;
       }
       const Json diagnostics = parse_json_or_discard(*result);
-      if (diagnostics.is_array()) send_diagnostics(checked[k], diagnostics);
+      if (!diagnostics.is_array()) continue;
+      send_diagnostics(checked[k], diagnostics);
+      results_[checked[k]] = {std::move(texts), diagnostics};
     }
     if (from[0].revents == 0) return true;
     char block[65536];
@@ -186,6 +199,7 @@ class Server : public Workspace {
   // Files on disk have changed, on which every open document may depend.
   void take_disk() {
     documents_.touch();
+    results_.clear();
     for (const auto& [path, document] : documents_.all()) full_.insert(path);
   }
 
@@ -237,6 +251,7 @@ class Server : public Workspace {
       const std::string uri = documents_.uri_of(path);
       documents_.close(parameters);
       checks_.erase(path);
+      results_.erase(path);
       full_.erase(path);
       send(notification("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", Json::array()}}));
     } else if (method == "$/cancelRequest") {  // the request has been answered by now; its id may be used again
@@ -328,12 +343,19 @@ class Server : public Workspace {
     published_ = documents_.revision();
     for (const auto& [path, document] : documents_.all()) {
       const Analysis& a = analysis(path, Depth::kMeanings);
+      const bool check = a.job && full_.erase(path) != 0;
+      if (check) results_.erase(path);
+      const auto known = results_.find(path);
+      if (known != results_.end() && known->second.texts == texts_for(path)) {
+        send_diagnostics(path, known->second.diagnostics);
+        continue;
+      }
       send_diagnostics(path, diagnostics_json(documents_, path, a.diagnostics, encoding_));
-      if (!a.job || full_.erase(path) == 0) continue;
+      if (!check) continue;
       checks_[path] = {std::make_unique<BackgroundCheck>([this, path = path] {
                          return json_text_of_bytes(diagnostics_json(documents_, path, check_file(path, documents_), encoding_));
                        }),
-                       documents_.revision()};
+                       texts_for(path)};
     }
     if (may_ask_) watch_files();
   }
@@ -362,9 +384,14 @@ class Server : public Workspace {
   std::set<std::string> full_;  // documents whose data is to be checked too
   struct RunningCheck {
     std::unique_ptr<BackgroundCheck> process;
-    std::uint64_t revision = 0;  // of the texts that it sees
+    Texts texts;  // that it sees
   };
   std::map<std::string, RunningCheck> checks_;
+  struct CheckResult {
+    Texts texts;
+    Json diagnostics;
+  };
+  std::map<std::string, CheckResult> results_;  // hold while the texts are these
 };
 
 }  // namespace

@@ -58,6 +58,15 @@ TEST_F(LspServer, SurvivesMessagesThatAreNone) {
   EXPECT_EQ(client.receive()["error"]["code"], -32700);
   client.send_bytes("Content-Length: 4\r\nContent-Type: text\r\n\r\nnull");
   EXPECT_EQ(client.receive()["error"]["code"], -32600);
+  // Nested so deeply that a copy overflows the stack; the second is looked at while it waits.
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const std::string& parameters : {deep, "{\"id\": " + deep + "}"}) {
+    const std::string content = R"({"jsonrpc": "2.0", "id": 5, "method": "$/cancelRequest", "params": )" + parameters + "}";
+    client.send_bytes("Content-Length: " + std::to_string(content.size()) + "\r\n\r\n" + content);
+    const json error = client.receive()["error"];
+    EXPECT_EQ(error["code"], -32700);
+    EXPECT_EQ(error["message"], "the message is nested more than 1000 deep");
+  }
   client.send({{"jsonrpc", "2.0"}, {"id", 1}, {"result", nullptr}});  // the response to no request
   client.notify("$/unknown", {{"a", 1}});
   client.notify("textDocument/didChange",

@@ -36,6 +36,14 @@ std::size_t find_number(std::string_view text, std::string_view what) {
 }
 
 nlohmann::json parse_json(const std::string& text) { return nlohmann::json::parse(text); }
+nlohmann::json parse_json_within(const std::string& text, int deepest) {
+  using Event = nlohmann::json::parse_event_t;
+  return nlohmann::json::parse(text, [&](int depth, Event event, nlohmann::json&) {  // the outermost has depth 0
+    if ((event == Event::array_start || event == Event::object_start) && depth >= deepest)
+      throw JsonTooDeep(fmt::format("nested more than {} deep", deepest));
+    return true;
+  });
+}
 nlohmann::json parse_json_or_discard(const std::string& text) { return nlohmann::json::parse(text, nullptr, false); }
 nlohmann::ordered_json parse_ordered_json_or_discard(const std::string& text) {
   return nlohmann::ordered_json::parse(text, nullptr, false);

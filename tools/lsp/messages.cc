@@ -53,6 +53,16 @@ std::optional<std::string> FrameReader::next() {
   }
 }
 
+Json parsed(const std::string& content) {
+  try {
+    return parse_json_within(content);
+  } catch (const JsonTooDeep& error) {
+    throw ResponseError{ErrorCode::kParseError, std::string("the message is ") + error.what()};
+  } catch (const Json::exception&) {
+    throw ResponseError{ErrorCode::kParseError, "the message is not JSON"};
+  }
+}
+
 std::string framed(const Json& message) {
   const std::string text = json_text_of_bytes(message);
   return "Content-Length: " + std::to_string(text.size()) + "\r\n\r\n" + text;

@@ -37,6 +37,8 @@ class FrameReader {
   std::string bytes_;
 };
 
+// The JSON of a message. Throws ResponseError if it is none, or is nested too deeply.
+Json parsed(const std::string& content);
 std::string framed(const Json& message);
 Json response(const Json& id, Json result);
 Json error_response(const Json& id, ErrorCode code, const std::string& message);

@@ -147,7 +147,12 @@ class Server : public Workspace {
   // A request may be cancelled while it waits: the notification comes after it.
   void note_cancellation(const std::string& content) {
     if (content.find("$/cancelRequest") == std::string::npos) return;
-    const Json message = parse_json_or_discard(content);
+    Json message;
+    try {
+      message = parsed(content);
+    } catch (const ResponseError&) {  // which its turn will answer
+      return;
+    }
     if (message.is_object() && message.value("method", Json()) == "$/cancelRequest" && message.contains("params") &&
         message["params"].is_object() && message["params"].contains("id")) {
       cancelled_.insert(json_text_of_bytes(message["params"]["id"]));
@@ -167,8 +172,12 @@ class Server : public Workspace {
   }
 
   void handle(const std::string& content) {
-    const Json message = parse_json_or_discard(content);
-    if (message.is_discarded()) return send(error_response(nullptr, ErrorCode::kParseError, "the message is not JSON"));
+    Json message;
+    try {
+      message = parsed(content);
+    } catch (const ResponseError& error) {
+      return send(error_response(nullptr, error.code, error.message));
+    }
     if (!message.is_object()) return send(error_response(nullptr, ErrorCode::kInvalidRequest, "a message is an object"));
     const bool is_request = message.contains("id");
     const Json id = is_request ? message["id"] : Json();

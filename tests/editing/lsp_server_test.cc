@@ -120,6 +120,29 @@ TEST_F(LspServer, CountsColumnsAsAgreed) {
   }
 }
 
+// A carriage return alone ends a line for editors, but not for the compiler.
+TEST_F(LspServer, CountsLinesAsEditorsDo) {
+  LanguageClient client(folder());
+  const std::string path = "cell.pbtxt";
+  client.open(path, "# c\rcomment\nname: \"a\" let: \"x = 1\"\routput: \"y = x + zz\"\n");
+  const json found = client.diagnostics(path);
+  ASSERT_EQ(found.size(), 1u) << found;
+  EXPECT_EQ(found[0]["range"], (json{{"start", {{"line", 3}, {"character", 17}}}, {"end", {{"line", 3}, {"character", 19}}}}));
+  json at = client.document(path);
+  at["position"] = {{"line", 3}, {"character", 13}};
+  const json hover = client.request("textDocument/hover", at)["result"];
+  ASSERT_FALSE(hover.is_null());
+  EXPECT_EQ(hover["range"], (json{{"start", {{"line", 3}, {"character", 13}}}, {"end", {{"line", 3}, {"character", 14}}}}));
+  at["position"] = {{"line", 3}, {"character", 14}};
+  const json items = client.request("textDocument/completion", at)["result"]["items"];
+  EXPECT_TRUE(std::any_of(items.begin(), items.end(), [](const json& item) { return item["label"] == "x"; })) << items;
+  const json defined = client.request("textDocument/definition", at)["result"];
+  ASSERT_EQ(defined.size(), 1u) << defined;
+  EXPECT_EQ(defined[0]["range"],
+            (json{{"start", {{"line", 2}, {"character", 16}}}, {"end", {{"line", 2}, {"character", 17}}}}));
+  EXPECT_EQ(client.end(), 0);
+}
+
 // A file that the editor has not saved, under a name that is no path.
 TEST_F(LspServer, ServesDocumentsWithoutAFile) {
   LanguageClient client(folder());

@@ -253,8 +253,8 @@ void analyze_job(Analysis& a, const Documents& documents, Depth depth) {
 
 std::size_t Analysis::in_readable(std::size_t offset) const {
   if (!repaired) return offset;
-  const Position at = TextPositions(text).position(offset, Encoding::kUtf8);
-  return TextPositions(readable).offset_of_byte(static_cast<int>(at.line) + 1, static_cast<int>(at.character) + 1);
+  const BytePlace at = TextPositions(text).place(offset);
+  return TextPositions(readable).offset_of_byte(at.line, at.column);
 }
 
 std::unique_ptr<Analysis> analyze(const std::string& path, const Documents& documents, Depth depth) {

@@ -158,7 +158,6 @@ class Completer {
   }
 
   void inside(std::size_t quote) {
-    const Position line = TextPositions(a_.text).position(at_.offset, Encoding::kUtf8);
     inside_ = a_.in_readable(at_.offset);
     std::optional<StringField> field = string_at(a_.places, *a_.message->GetDescriptor(), inside_);
     TextSyntax kind = TextSyntax::PLAIN;
@@ -175,8 +174,8 @@ class Completer {
     std::string before = a_.text.substr(quote + 1, at_.offset - quote - 1);
     // Literals before this one belong to the same text.
     if (field) {
-      if (const auto offset =
-              offset_in_text(field->value->text, static_cast<int>(line.line) + 1, static_cast<int>(line.character) + 1))
+      const BytePlace place = TextPositions(a_.text).place(at_.offset);
+      if (const auto offset = offset_in_text(field->value->text, place.line, place.column))
         before = field->value->text.text.substr(0, *offset);
     }
     const TextBefore parts = parts_of(before);

@@ -129,8 +129,7 @@ Json hover(Workspace& workspace, const Cursor& at) {
   const std::optional<StringField> field = string_at(a.places, *a.message->GetDescriptor(), a.in_readable(at.offset));
   if (!field) return hover_field(a, at.offset, encoding);
   const TextPositions positions(a.text);
-  const Position line = positions.position(at.offset, Encoding::kUtf8);
-  const int row = static_cast<int>(line.line) + 1, column = static_cast<int>(line.character) + 1;
+  const auto [row, column] = positions.place(at.offset);
 
   // Names, also of plain texts that name something.
   const std::vector<Occurrence> all = occurrences_of(a);

@@ -18,8 +18,9 @@ std::size_t units_of(char c, Encoding encoding) {
 
 bool part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-TextPositions::TextPositions(std::string_view text) : text_(text), starts_{0} {
+TextPositions::TextPositions(std::string_view text) : text_(text), starts_{0}, after_lf_{0} {
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') after_lf_.push_back(i + 1);
     if (text[i] == '\n' || (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n'))) starts_.push_back(i + 1);
   }
 }
@@ -54,9 +55,19 @@ Position TextPositions::position(std::size_t offset, Encoding encoding) const {
 
 std::size_t TextPositions::offset_of_byte(int line, int column) const {
   if (line < 1) return 0;
-  if (static_cast<std::size_t>(line) > starts_.size()) return text_.size();
   const auto index = static_cast<std::size_t>(line) - 1;
-  return std::min(starts_[index] + static_cast<std::size_t>(std::max(column, 1)) - 1, line_end(index));
+  if (index >= after_lf_.size()) return text_.size();
+  const std::size_t begin = after_lf_[index];
+  std::size_t end = index + 1 < after_lf_.size() ? after_lf_[index + 1] : text_.size();
+  while (end > begin && (text_[end - 1] == '\n' || text_[end - 1] == '\r')) --end;
+  return std::min(begin + static_cast<std::size_t>(std::max(column, 1)) - 1, end);
+}
+
+BytePlace TextPositions::place(std::size_t offset) const {
+  offset = std::min(offset, text_.size());
+  const auto line = std::upper_bound(after_lf_.begin(), after_lf_.end(), offset) - after_lf_.begin();
+  const std::size_t begin = after_lf_[static_cast<std::size_t>(line) - 1];
+  return {static_cast<int>(line), static_cast<int>(offset - begin) + 1};
 }
 
 }  // namespace graphrun::lsp

@@ -66,9 +66,13 @@ double silence_of(const std::vector<std::string>& words) {
 ExitCode in_processes(const std::string& command, double silence, const std::function<ExitCode(Communicator*)>& body) {
   const Launcher launcher = this_launcher();
   if (launcher.name.empty()) return body(nullptr);
-  // If a process was killed, MPICH's launcher sends SIGUSR1 to the others, which still have to report it. Training waits for
-  // this signal all the same.
-  std::signal(SIGUSR1, SIG_IGN);
+  // Blocked, SIGUSR1 stays pending until training takes it (StopSignals), so that a request to stop that comes before is not
+  // lost. It ends no other command: if a process was killed, MPICH's launcher sends it to the others, which still have to
+  // report that.
+  sigset_t later;
+  sigemptyset(&later);
+  sigaddset(&later, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &later, nullptr);
   const std::unique_ptr<Communicator> met = meet(launcher, silence);
   if (met == nullptr) return ExitCode::kUsage;
   Communicator& together = *met;

@@ -148,7 +148,9 @@ nlohmann::json parse_json(const GivenFeed& given, const std::string& text) {
     return where;
   };
   try {
-    return nlohmann::json::parse(text);
+    return parse_json_within(text);
+  } catch (const JsonTooDeep& error) {
+    bad(given, {}, fmt::format("the JSON is {}", error.what()), fmt::format("a tensor has at most {} axes", kMostAxes));
   } catch (const nlohmann::json::out_of_range& error) {  // "… parsing '1e400'"
     const std::size_t at = std::min(find_number(text, error.what()), text.size());
     const std::string number = text.substr(at, std::min(text.find_first_not_of("0123456789+-.eE", at), text.size()) - at);

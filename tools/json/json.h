@@ -18,14 +18,14 @@ std::size_t find_number(std::string_view text, std::string_view what);
 // Parses `text`. Throws nlohmann::json::parse_error if it is not JSON, and nlohmann::json::out_of_range if a number exceeds the
 // range of a double.
 nlohmann::json parse_json(const std::string& text);
-// More arrays and objects are in one another than parse_json_within reads.
+// Thrown by parse_json_within for a text that is nested too deep.
 class JsonTooDeep : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 inline constexpr int kDeepestJson = 1000;
-// The same as parse_json for a text that anybody may have written: what copies or writes a value calls itself for each array
-// and object in another, and millions of them would overflow the stack. Throws JsonTooDeep ("nested more than 1000 deep") too.
+// The same as parse_json, for texts from elsewhere: copying and writing a value recurse, so that a text nested a million deep
+// would overflow the stack. Also throws JsonTooDeep ("nested more than 1000 deep").
 nlohmann::json parse_json_within(const std::string& text, int deepest = kDeepestJson);
 // The same as parse_json, but returns a discarded value (is_discarded()) if it is not JSON.
 nlohmann::json parse_json_or_discard(const std::string& text);

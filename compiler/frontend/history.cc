@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 
@@ -74,13 +73,6 @@ bool stops_along(const Region& region, const Node& node, const Dim& size) {
   return several != nullptr && std::any_of(several->begin(), several->end(), is_along);
 }
 
-// Whether the pointwise op gives 0 for 0.
-bool keeps_zero(const ir::OpSchema& op) {
-  static constexpr std::array<std::string_view, 9> kKeep = {"abs",  "neg",    "relu", "sign", "sin",
-                                                            "sqrt", "square", "tanh", "erf"};
-  return std::find(kKeep.begin(), kKeep.end(), op.name) != kKeep.end();
-}
-
 // Whether `v`, which has an axis of this size, is zero, or false, in the steps to come.
 bool is_zero_to_come(const Region& region, ValueId v, const Dim& size) {
   const auto is_zero = [&](ValueId x) { return has_size(region.type(x).shape, size) && is_zero_to_come(region, x, size); };
@@ -105,8 +97,7 @@ bool is_zero_to_come(const Region& region, ValueId v, const Dim& size) {
   }
   if (node->op->access == Access::kRearrange) return x.size() == 1 && is_zero(x[0]);
   if (node->op->access == Access::kProduct) return std::any_of(x.begin(), x.end(), is_zero);
-  if (node->op->name == "div") return is_zero(x[0]);
-  return node->op->pointwise && x.size() == 1 && keeps_zero(*node->op) && is_zero(x[0]);
+  return node->op->algebra.zero && is_zero(x[0]);
 }
 
 // Whether a reshape leaves each position of an axis of this size where it is: whether as many elements come before it.

@@ -73,6 +73,7 @@ struct Algebra {
   bool involution = false;                            // op(op(x)) is x
   bool idempotent = false;                            // op(op(x)) is op(x); with two operands, op(x, x) is x
   bool even = false;                                  // op(-x) is op(x)
+  bool zero = false;                                  // op(0) is 0; with two operands, op(0, x) is 0 for finite x other than 0
 };
 
 // Positions [begin, end) of an axis.

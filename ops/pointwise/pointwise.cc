@@ -172,6 +172,10 @@ constexpr ir::Algebra kInvolution = {{}, {}, {}, true, false, false}, kIdempoten
 
 // For ops with two operands.
 ir::Algebra neutral(std::optional<double> left, std::optional<double> right) { return {left, right, {}, false, false, false}; }
+ir::Algebra with_zero(ir::Algebra algebra) {
+  algebra.zero = true;
+  return algebra;
+}
 ir::Algebra logical(double neutral, double absorbing) { return {neutral, neutral, absorbing, false, true, false}; }
 
 const std::map<std::string_view, Known>& known_lines() {
@@ -180,16 +184,20 @@ const std::map<std::string_view, Known>& known_lines() {
       {"add", {Role::kAdd, neutral(0, 0)}},
       {"sub", {Role::kSubtract, neutral({}, 0)}},
       {"mul", {Role::kMultiply, neutral(1, 1)}},
-      {"div", {Role::kNone, neutral({}, 1), {1}}},
+      {"div", {Role::kNone, with_zero(neutral({}, 1)), {1}}},
       {"pow", {Role::kPower, neutral({}, 1), {0, 1}}},
       {"log", {Role::kNone, {}, {0}}},
-      {"log1p", {Role::kNone, {}, {0}}},
-      {"sqrt", {Role::kNone, {}, {0}}},
+      {"log1p", {Role::kNone, with_zero({}), {0}}},
+      {"sqrt", {Role::kNone, with_zero({}), {0}}},
       {"rsqrt", {Role::kNone, {}, {0}}},
-      {"neg", {Role::kNegate, kInvolution}},
-      {"abs", {Role::kNone, kIdempotentAndEven}},
-      {"relu", {Role::kNone, kIdempotent}},
-      {"square", {Role::kNone, kEven}},
+      {"neg", {Role::kNegate, with_zero(kInvolution)}},
+      {"abs", {Role::kNone, with_zero(kIdempotentAndEven)}},
+      {"relu", {Role::kNone, with_zero(kIdempotent)}},
+      {"square", {Role::kNone, with_zero(kEven)}},
+      {"sign", {Role::kNone, with_zero({})}},
+      {"sin", {Role::kNone, with_zero({})}},
+      {"tanh", {Role::kNone, with_zero({})}},
+      {"erf", {Role::kNone, with_zero({})}},
       {"cos", {Role::kNone, kEven}},
       {"minimum", {Role::kMinimum, kIdempotent}},
       {"maximum", {Role::kNone, kIdempotent}},

@@ -104,6 +104,10 @@ LoopPlanner::LoopPlanner(const BoundScan& scan, const ProgramLayout& layout, con
           [&](const ElementPart& part) { member.element = &part; },
           [](const ReductionPart&) { throw InternalError("a reduction in a loop by columns"); });
     }
+    // A product of a matrix with a vector has one column, which is not an axis of its result.
+    if (member.product != nullptr) {
+      member.rows = member.product->group.products[0].m, member.columns = member.product->group.products[0].n;
+    }
     member.copied = result.dtype;
     member.waits = barrier_before[i] != 0;
     if (member.product != nullptr) member.form = form_of(*member.product, limits_);

@@ -18,6 +18,7 @@
 #include "runtime/scan/launch.h"
 #include "tests/compiler/network_fixture.h"
 #include "tests/cuda/device.h"
+#include "tests/cuda/loops.h"
 #include "tests/folders.h"
 #include "tests/runtime/two_directions.h"
 #include "tests/sanitized.h"
@@ -28,32 +29,6 @@ namespace {
 struct Shape4 {
   std::int64_t time, batch, width, hidden;
 };
-
-Tensor random_tensor(const Sizes& sizes, Precision precision, std::mt19937& random) {
-  Tensor t(concrete(Type::kFloat, precision), sizes);
-  for (std::int64_t i = 0; i < t.count(); ++i) {
-    const double x = static_cast<double>(random()) / 2147483648.0 - 1;
-    precision == Precision::kFloat64 ? void(t.data<double>()[i] = x) : void(t.data<float>()[i] = static_cast<float>(x));
-  }
-  return t;
-}
-
-SymbolValues symbols_of(std::int64_t time, std::int64_t batch) {
-  return {{Symbol::named("time"), time}, {Symbol::named("batch"), batch}};
-}
-
-Feeds random_feeds(const Program& program, const SymbolValues& symbols, Precision precision, unsigned seed) {
-  std::mt19937 random(seed);
-  Feeds feeds;
-  for (const FeedSpec& f : program.feeds) feeds[f.name] = random_tensor(evaluate(f.shape, symbols), precision, random);
-  return feeds;
-}
-
-void scale(Feeds& feeds, float by) {
-  for (auto& [name, tensor] : feeds) {
-    for (std::int64_t i = 0; i < tensor.count(); ++i) tensor.data<float>()[i] *= by;
-  }
-}
 
 // The outputs of a layer, and every gradient.
 Program layer_program(const std::string& cell, const Shape4& shape, Precision precision) {
@@ -77,30 +52,6 @@ std::vector<Tensor> run_layer(const std::string& cell, const Shape4& shape, Prec
   executable.run(feeds);
   return executable.run(feeds);  // a second time: memory that a run leaves behind has no effect
 }
-
-// The loops of a program's root, bound to these sizes.
-std::vector<LoopKernel::Traits> loops_of(const Program& program, const SymbolValues& symbols,
-                                         Target target = tests::tested_device()) {
-  PackedWeightsStore store(program);
-  const auto binding = graphrun::bind(program, symbols, target, store);
-  std::vector<LoopKernel::Traits> loops;
-  for (const BoundInstruction& bound : binding->root.instructions) {
-    if (bound.scan && bound.scan->plan.launch() != nullptr) loops.push_back(bound.scan->plan.launch()->traits());
-  }
-  return loops;
-}
-
-// On the emulated device, loops that can run by columns do. On a GPU, narrow ones run by rows.
-class ByColumns {
- public:
-  ByColumns() { let_rows(false); }
-  ~ByColumns() { let_rows(true); }
-
- private:
-  static void let_rows(bool let) {
-    if (tests::tested_device(); tests::is_emulated()) tests::emulated_limits().row_loops = let;
-  }
-};
 
 class Loop : public ::testing::TestWithParam<std::string> {
  private:
@@ -153,31 +104,6 @@ TEST_P(Loop, ComputesWhatTheCpuComputes) {
   EXPECT_GE(loops, 2u);
 }
 
-// The emulated device has clusters only if a test sets them; here clusters of 2 blocks, or of 4 for many columns. A GPU has its
-// own, or none.
-class WithClusters {
- public:
-  WithClusters() {
-    if (!tests::is_emulated()) return;
-    tests::emulated_limits().clusters = {3, 2, 0, 0};
-    tests::emulated_limits().shared = 64 << 10;
-  }
-  ~WithClusters() {
-    if (tests::is_emulated()) tests::emulated_limits() = before_;
-  }
-
-  // Forward and backward, if the device has clusters.
-  void expect_both_in_clusters(const Program& program, const Shape4& shape, Target target) const {
-    if (tests::tested_device().backend().limits().clusters[0] == 0) return;
-    const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols_of(shape.time, shape.batch), target);
-    ASSERT_EQ(loops.size(), 2u);
-    for (const LoopKernel::Traits& loop : loops) EXPECT_TRUE(loop.in_clusters && loop.keeps_weights);
-  }
-
- private:
-  const DeviceLimits before_ = tests::tested_device().backend().limits();
-};
-
 TEST_P(Loop, ComputesItInClusters) {
   const WithClusters clusters;
   // Fewer rows than clusters, as many, one more; columns that blocks cannot share evenly; weights too large for the cluster.
@@ -188,7 +114,8 @@ TEST_P(Loop, ComputesItInClusters) {
   if (!multiplies) return;
   // A GPU runs narrower layers by rows, and has no room for all weights of wider ones.
   const Shape4 wide = tests::is_emulated() ? shapes[1] : Shape4{4, 3, 4, 160};
-  clusters.expect_both_in_clusters(layer_program(GetParam(), wide, Precision::kFloat32), wide, tests::tested_device());
+  clusters.expect_both_in_clusters(layer_program(GetParam(), wide, Precision::kFloat32), symbols_of(wide.time, wide.batch),
+                                   tests::tested_device());
 }
 
 // float32 itself, on matrix units: on a grid, and in clusters.
@@ -314,55 +241,8 @@ TEST_P(RoundedLoop, ComputesItInClusters) {
   const Shape4 shape = {3, 19, 7, 37};
   expect_rounding({{3, 2, 5, 16}, shape, {2, 40, 4, 24}, {2, 19, 4, 132}});
   const auto& [cell, products] = GetParam();
-  clusters.expect_both_in_clusters(layer_program(cell, shape, Precision::kFloat32), shape,
+  clusters.expect_both_in_clusters(layer_program(cell, shape, Precision::kFloat32), symbols_of(shape.time, shape.batch),
                                    Target(tests::tested_device(), WeightForm::kFloat32, products));
-}
-
-// A step whose results have several widths and reuse the same memory: if divided by rows, they would overlap.
-TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
-  const auto graph = [](const std::string& first, const std::string& second) {
-    const std::string parameters = "input %U: FLOAT[64, 64]\n input %V: FLOAT[64, " + first + "]\n input %W: FLOAT[" + first +
-                                   ", " + second + "]\n input %X: FLOAT[" + second + ", 64]\n";
-    return "graph \"network\" {\n input %x: FLOAT[time, batch, 64]\n" + parameters + R"(
-  %h0: FLOAT[batch, 64] = zeros(; shape=[batch, 64])
-  %end: FLOAT[batch, 64] = scan(%h0, %x, %U, %V, %W, %X; states=1, each=1, steps=<time>) body "b" {
-    input %h: FLOAT[batch, 64]
-    input %x: FLOAT[batch, 64]
-    )" + parameters +
-           R"(
-    input %step: INT32[]
-    %a = matmul(%h, %U)
-    %b = tanh(%a)
-    %c = matmul(%b, %V)
-    %d = sigmoid(%c)
-    %e = matmul(%d, %W)
-    %f = sigmoid(%e)
-    %g = matmul(%f, %X)
-    %h1 = add(%g, %x)
-    output "h" = %h1
-  }
-  output "end" = %end
-})";
-  };
-  for (const bool apart : {false, true}) {
-    const Program program = compile(ir::parse(apart ? graph("64", "64") : graph("16", "32"), "network"), {});
-    const SymbolValues symbols = symbols_of(6, 6);
-    Feeds feeds = random_feeds(program, symbols, Precision::kFloat32, 5);
-    scale(feeds, 0.3f);
-    const ByColumns by_columns;
-    const WithClusters clusters;
-    const auto end = [&](const Device& device) {
-      return Executable(program, std::make_shared<Variables>(), device).run(feeds)[0];
-    };
-    const Tensor expected = end(cpu_device()), found = end(tests::tested_device());
-    for (std::int64_t i = 0; i < found.count(); ++i) ASSERT_NEAR(found.at(i), expected.at(i), 1e-4) << apart << " " << i;
-    const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols);
-    ASSERT_EQ(loops.size(), 1u);
-    const bool has_clusters = tests::tested_device().backend().limits().clusters[0] > 0;
-    if (tests::is_emulated()) {
-      EXPECT_EQ(loops[0].in_clusters, apart && has_clusters);
-    }
-  }
 }
 
 // Two products of one left factor, one of which stays in float32: on a grid and in clusters.

@@ -189,14 +189,21 @@ void LoopPlanner::find_passed(const BoundScan& scan) {
       const TensorView& made = scan.body.instructions[maker->instruction].outputs()[maker->result];
       if (from.rows != m.rows || from.columns != inner || made.dtype != m.product->dtype) continue;
       int& number = from.passes[maker->result];
-      // If two products round a factor in different ways, it is passed as the first one reads it; the other reads the original.
-      if (number >= 0 && plan_.members[plan_.passed[static_cast<std::size_t>(number)].reader].form != m.form) continue;
-      if (number < 0) {
+      const std::int32_t slot = scan.body.storage_of(scan.body.instructions[i], input).index;
+      if (number >= 0) {
+        const LoopPlan::Passed& passed = plan_.passed[static_cast<std::size_t>(number)];
+        // If two products round a factor in different ways, it is passed as the first one reads it; the other reads the
+        // original. So does a product with another state of the same next value, which may begin with another value.
+        const bool begins_elsewhere = maker->last_step && passed.begins_at >= 0 && passed.begins_in != slot;
+        if (plan_.members[passed.reader].form != m.form || begins_elsewhere) continue;
+      } else {
         number = static_cast<int>(plan_.passed.size());
         plan_.passed.push_back({maker->instruction, maker->result, i, inner});
       }
-      if (maker->last_step)
-        plan_.passed[static_cast<std::size_t>(number)].begins_at = static_cast<std::int64_t>(m.place + input);
+      if (maker->last_step) {
+        LoopPlan::Passed& passed = plan_.passed[static_cast<std::size_t>(number)];
+        passed.begins_at = static_cast<std::int64_t>(m.place + input), passed.begins_in = slot;
+      }
       m.reads_passed[t] = number, m.of_last_step[t] = maker->last_step;
     }
   }

@@ -56,6 +56,7 @@ struct LoopPlan {
     std::size_t reader = 0;             // a product that reads it
     std::int64_t inner = 0;
     std::int64_t begins_at = -1;    // if a step reads the previous one's value: the place that the first step reads; or -1
+    std::int32_t begins_in = -1;    // the slot of the body at that place
     std::size_t at = 0, bytes = 0;  // position of its two buffers in shared memory or a grid's workspace; size of one
   };
 

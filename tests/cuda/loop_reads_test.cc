@@ -79,6 +79,54 @@ TEST(LoopReads, AProductWithAVector) {
   }
 }
 
+// Two states that are one from the first step on: each product reads its own state's beginning.
+TEST(LoopReads, StatesWithOneNextValueAndTwoBeginnings) {
+  const Program program = compile(ir::parse(R"(graph "network" {
+  input %x: FLOAT[time, batch, 40]
+  input %h0: FLOAT[batch, 40]
+  input %g0: FLOAT[batch, 40]
+  input %U: FLOAT[40, 40]
+  input %V: FLOAT[40, 40]
+  %h_end: FLOAT[batch, 40], %g_end: FLOAT[batch, 40], %all: FLOAT[time, batch, 40] = scan(%h0, %g0, %x, %U, %V; states=2, each=1, steps=<time>) body "b" {
+    input %h: FLOAT[batch, 40]
+    input %g: FLOAT[batch, 40]
+    input %x: FLOAT[batch, 40]
+    input %U: FLOAT[40, 40]
+    input %V: FLOAT[40, 40]
+    input %step: INT32[]
+    %u = matmul(%h, %U)
+    %v = matmul(%g, %V)
+    %s = add(%u, %x)
+    %t = add(%s, %v)
+    %y = tanh(%t)
+    output "h" = %y
+    output "g" = %y
+    output "all" = %y
+  }
+  output "all" = %all
+})",
+                                            "network"),
+                                  {});
+  const SymbolValues symbols = symbols_of(3, 5);
+  Feeds feeds = random_feeds(program, symbols, Precision::kFloat32, 5);
+  scale(feeds, 0.3f);
+  const ByColumns by_columns;
+  for (const bool in_clusters : {false, true}) {
+    for (const bool on_units : {false, true}) {
+      std::optional<WithClusters> clusters;
+      if (in_clusters) clusters.emplace();
+      std::optional<OnMatrixUnits> units;
+      if (on_units) units.emplace();
+      expect_numbers_of_the_cpu(program, feeds);
+      const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols);
+      ASSERT_EQ(loops.size(), 1u);
+      if (tests::is_emulated()) {
+        EXPECT_EQ(loops[0].in_clusters, in_clusters);
+      }
+    }
+  }
+}
+
 // A step whose results have several widths and reuse the same memory: if divided by rows, they would overlap.
 TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
   const auto graph = [](const std::string& first, const std::string& second) {

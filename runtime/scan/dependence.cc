@@ -99,6 +99,13 @@ class BarrierFinder {
   std::vector<Access> since_;
 };
 
+// Whether a row of an instruction's results may read more of an input, which has as many rows, than the same row.
+bool reads_other_rows(const BoundInstruction& bound, std::size_t input) {
+  if (bound.source->kind == Instruction::Kind::kCopy) return false;
+  const auto& kernel = bound.kernel.by_rows;
+  return !kernel || (input < kernel->reads_other_rows.size() && kernel->reads_other_rows[input]);
+}
+
 }  // namespace
 
 std::int64_t slot_memory(const BoundScan& scan, std::size_t slot, int step) {
@@ -152,6 +159,7 @@ bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::in
         continue;
       }
       if (operand.sizes.empty() || operand.count() != rows * operand.sizes.back()) return false;
+      if (rows > 1 && o < bound.source->inputs.size() && reads_other_rows(bound, o)) return false;
     }
   }
   for (std::size_t i = 0; i < ranges.size(); ++i) {

@@ -127,6 +127,51 @@ TEST(LoopReads, StatesWithOneNextValueAndTwoBeginnings) {
   }
 }
 
+// Rows that a step looks up in a state may be those of any block, which therefore have no rows of their own.
+TEST(LoopReads, RowsThatAreLookedUpInAState) {
+  const Program program = compile(ir::parse(R"(graph "network" {
+  input %x: FLOAT[time, batch, 40]
+  input %rows: INT32[time, batch]
+  input %U: FLOAT[40, 40]
+  %h0: FLOAT[batch, 40] = zeros(; shape=[batch, 40])
+  %end: FLOAT[batch, 40] = scan(%h0, %x, %rows, %U; states=1, each=2, steps=<time>) body "b" {
+    input %h: FLOAT[batch, 40]
+    input %x: FLOAT[batch, 40]
+    input %row: INT32[batch]
+    input %U: FLOAT[40, 40]
+    input %step: INT32[]
+    %g = gather(%h, %row)
+    %u = matmul(%g, %U)
+    %s = add(%u, %x)
+    %h1 = tanh(%s)
+    output "h" = %h1
+  }
+  output "end" = %end
+})",
+                                            "network"),
+                                  {});
+  const ByColumns by_columns;
+  const auto expect_together = [&](std::int64_t batch) {
+    const SymbolValues symbols = symbols_of(6, batch);
+    Feeds feeds = random_feeds(program, symbols, Precision::kFloat32, 5);
+    Tensor rows(DType::kInt32, {6, batch});
+    for (std::int64_t i = 0; i < rows.count(); ++i) rows.data<std::int32_t>()[i] = static_cast<std::int32_t>(i * 7 % batch);
+    feeds["rows"] = rows;
+    expect_numbers_of_the_cpu(program, feeds);
+    const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols);
+    ASSERT_EQ(loops.size(), 1u);
+    EXPECT_FALSE(loops[0].in_clusters);
+    EXPECT_EQ(loops[0].row_parts, 1);
+  };
+  {
+    const WithClusters clusters;
+    expect_together(5);
+  }
+  const OnMatrixUnits units;
+  if (tests::is_emulated()) tests::emulated_limits().multiprocessors = 6;
+  expect_together(70);  // five tiles of rows
+}
+
 // A step whose results have several widths and reuse the same memory: if divided by rows, they would overlap.
 TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
   const auto graph = [](const std::string& first, const std::string& second) {

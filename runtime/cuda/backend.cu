@@ -193,7 +193,9 @@ class CudaBackend : public Backend {
 
   void record() override {
     use();
-    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording a run");
+    const cudaError_t status = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
+    if (status != cudaSuccess) cudaGetLastError();  // clear the last error: the run goes on without a recording
+    check(status, "recording a run");
   }
   std::shared_ptr<const Recording> recorded() override {
     cudaGraph_t graph = nullptr;

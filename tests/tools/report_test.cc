@@ -76,6 +76,29 @@ TEST(Report, SumsAreGatheredInDouble) {
   EXPECT_DOUBLE_EQ(report.result("a"), 1000.0 * 16777217.0);
 }
 
+// Differences of large sums would be nothing but rounding if the sums were single doubles.
+TEST(Report, SpreadsOfValuesFarFromZero) {
+  const std::vector<float> x = {0.25f, 1.5f, 0.75f, 2.0f, 1.0f}, y = {0.5f, 1.0f, 1.25f, 1.75f, 0.25f};
+  const auto of = [&](const std::string& formula) {
+    Report report = make_report("r = " + formula);
+    for (int i = 0; i < 200; ++i) report.add(values({{"x", Tensor::of<float>({5}, x)}, {"y", Tensor::of<float>({5}, y)}}, 5));
+    Report continued = make_report("r = " + formula);
+    continued.restore(nlohmann::json::parse(report.state().dump()));
+    EXPECT_EQ(continued.state(), report.state()) << formula;
+    return continued.result("r");
+  };
+  const double deviation = std::sqrt(0.365), correlation = 1.0875 / std::sqrt(1.825 * 1.425);  // of the five
+  EXPECT_NEAR(of("deviation(x)"), deviation, 1e-15);
+  EXPECT_NEAR(of("correlation(x, y)"), correlation, 1e-15);
+  EXPECT_TRUE(std::isnan(of("correlation(x * 0 + 0.7, y)")));
+  EXPECT_TRUE(std::isnan(of("correlation(x * 0 + 0.7, x * 0 + 0.7)")));
+  EXPECT_NEAR(of("correlation(x + 1e8, y)"), correlation, 1e-12);
+  EXPECT_NEAR(of("deviation(x + 1e6)"), deviation, 1e-12);
+  EXPECT_NEAR(of("deviation(x + 1e8)"), deviation, 1e-12);
+  EXPECT_EQ(of("deviation(x * 0 + 0.7)"), 0);
+  EXPECT_TRUE(std::isnan(of("deviation(log(0 - y))")));
+}
+
 TEST(Report, MistakesAreFoundTogether) {
   std::vector<Diagnostic> problems;
   Report report(

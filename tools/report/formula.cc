@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <optional>
 
 #include "tools/report/terms.h"
@@ -23,7 +22,7 @@ struct Gathered {
 
   double result() const {
     switch (what) {
-      case What::kSum: return sums.x;
+      case What::kSum: return sums.x.value();
       case What::kMean: return sums.mean();
       case What::kCount: return static_cast<double>(sums.count);
       case What::kDeviation: return sums.deviation();
@@ -62,8 +61,7 @@ class Formula : public Measure {
   nlohmann::json state() const override {
     nlohmann::json all = nlohmann::json::array();
     for (const Gathered& g : gathered_) {
-      all.push_back(g.of_squares() ? g.sums.state()
-                                   : nlohmann::json{{"sum", fmt::format("{:a}", g.sums.x)}, {"count", g.sums.count}});
+      all.push_back(g.of_squares() ? g.sums.state() : nlohmann::json{{"sum", g.sums.x.text()}, {"count", g.sums.count}});
     }
     return all;
   }
@@ -74,7 +72,7 @@ class Formula : public Measure {
         sums.restore(state.at(i));
         continue;
       }
-      sums.x = std::strtod(state.at(i).at("sum").get<std::string>().c_str(), nullptr);
+      sums.x = LongSum::parse(state.at(i).at("sum").get<std::string>());
       sums.count = state.at(i).at("count").get<std::int64_t>();
     }
   }

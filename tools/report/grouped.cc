@@ -74,7 +74,7 @@ class Grouped : public NamedMeasure {
 
   // Over all elements; for a correlation, that of the groups' means.
   std::vector<std::pair<std::string, double>> results() const override {
-    if (!pairs_) return {{"", what_ == "sum" ? all_.x : what_ == "deviation" ? all_.deviation() : all_.mean()}};
+    if (!pairs_) return {{"", what_ == "sum" ? all_.x.value() : what_ == "deviation" ? all_.deviation() : all_.mean()}};
     Moments means;
     for (const auto& [group, sums] : by_group_) means.add(sums.mean(), sums.mean_of_second());
     return {{"", means.correlation()}};
@@ -93,7 +93,7 @@ class Grouped : public NamedMeasure {
       if (pairs_) {
         row.insert(row.end(), {sums.mean(), sums.mean_of_second(), sums.correlation()});
       } else if (what_ == "sum") {
-        row.push_back(sums.x);
+        row.push_back(sums.x.value());
       } else {
         row.insert(row.end(), {sums.mean(), sums.deviation()});
       }

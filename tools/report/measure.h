@@ -1,5 +1,6 @@
 // A measure accumulates figures over a set: it sees every batch and returns numbers at the end. Numerators and denominators are
-// summed in double over the whole set, so no number is a mean of means or depends on how examples are batched.
+// summed over the whole set, in double or with twice its digits, so no number is a mean of means or depends on how examples are
+// batched.
 #pragma once
 
 #include <cstdint>

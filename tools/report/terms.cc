@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tools/report/named_measures.h"
 #include "tools/report/text_measure.h"
@@ -38,6 +39,15 @@ std::string near_measure(const std::string& name) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return "";
   const std::string near = did_you_mean(name, known);
   return near.empty() ? "" : near + " known are ";
+}
+
+// The variance times the square of the count; 0 if it is nothing but rounding: each sum has 105 bits or so, and its last ones
+// are lost as it grows.
+double spread_of(std::int64_t count, const LongSum& squares, const LongSum& sum) {
+  const auto n = static_cast<double>(count);
+  const LongSum all = LongSum(n) * squares;
+  const double spread = (all - sum * sum).value();
+  return spread <= n * 0x1p-100 * all.value() ? 0 : spread;
 }
 
 }  // namespace
@@ -81,30 +91,25 @@ FormulaTerm element_term(const ir::Expression& e, std::vector<NameUse>& names, s
 
 void Moments::add(double a, double b) {
   ++count;
-  x += a, y += b, xx += a * a, yy += b * b, xy += a * b;
+  x += a, y += b;
+  xx.add_product(a, a), yy.add_product(b, b), xy.add_product(a, b);
 }
 
-double Moments::deviation() const {
-  const auto n = static_cast<double>(count);
-  return std::sqrt(std::max(0.0, xx / n - x / n * (x / n)));
-}
+double Moments::deviation() const { return std::sqrt(spread_of(count, xx, x)) / static_cast<double>(count); }
 
 double Moments::correlation() const {
-  const auto n = static_cast<double>(count);
-  return (xy / n - x / n * (y / n)) / std::sqrt((xx / n - x / n * (x / n)) * (yy / n - y / n * (y / n)));
+  const double of_x = spread_of(count, xx, x), of_y = spread_of(count, yy, y);
+  if (of_x == 0 || of_y == 0) return std::numeric_limits<double>::quiet_NaN();
+  return (LongSum(static_cast<double>(count)) * xy - x * y).value() / (std::sqrt(of_x) * std::sqrt(of_y));
 }
 
 nlohmann::json Moments::state() const {
-  nlohmann::json json = {{"count", count}};
-  for (const auto& [name, sum] : {std::pair("sum", x), {"y", y}, {"xx", xx}, {"yy", yy}, {"xy", xy}}) {
-    json[name] = fmt::format("{:a}", sum);
-  }
-  return json;
+  return {{"count", count}, {"sum", x.text()}, {"y", y.text()}, {"xx", xx.text()}, {"yy", yy.text()}, {"xy", xy.text()}};
 }
 
 void Moments::restore(const nlohmann::json& state) {
   count = state.at("count").get<std::int64_t>();
-  const auto sum = [&](const char* name) { return std::strtod(state.at(name).get<std::string>().c_str(), nullptr); };
+  const auto sum = [&](const char* name) { return LongSum::parse(state.at(name).get<std::string>()); };
   x = sum("sum"), y = sum("y"), xx = sum("xx"), yy = sum("yy"), xy = sum("xy");
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/expression.h"
+#include "tools/report/long_sum.h"
 #include "tools/report/measure.h"
 
 namespace graphrun {
@@ -52,14 +53,15 @@ FormulaTerm operation_term(const ir::Expression& e, const Operand& operand) {
 // An elementwise expression over values of a batch. Appends the names that it reads to `names`, and their indices to `leaves`.
 FormulaTerm element_term(const ir::Expression& e, std::vector<NameUse>& names, std::vector<std::size_t>& leaves);
 
-// Sums over pairs of numbers, of which the second may be absent (0).
+// Sums over pairs of numbers, of which the second may be absent (0). They are exact enough to be subtracted, and plain sums, so
+// that those of parts of a set can be added.
 struct Moments {
   std::int64_t count = 0;
-  double x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+  LongSum x, y, xx, yy, xy;
 
   void add(double a, double b = 0);
-  double mean() const { return x / static_cast<double>(count); }
-  double mean_of_second() const { return y / static_cast<double>(count); }
+  double mean() const { return x.value() / static_cast<double>(count); }
+  double mean_of_second() const { return y.value() / static_cast<double>(count); }
   double deviation() const;    // the population's
   double correlation() const;  // Pearson's; NaN if one of them does not vary
   nlohmann::json state() const;

@@ -17,6 +17,7 @@
 #include "tools/model/evaluator.h"
 #include "tools/model/loaded_models.h"
 #include "tools/plot/page.h"
+#include "tools/report/long_sum.h"
 #include "tools/run/run_folder.h"
 #include "tools/score/numpy_random.h"
 #include "tools/score/significance.h"
@@ -29,7 +30,11 @@ namespace {
 constexpr std::uint64_t kLargestSpeed = std::uint64_t{1} << 30;
 constexpr std::uint64_t kBootstrapSeed = 12345;  // as in sacreBLEU
 
-using Sums = std::vector<double>;
+// Of some examples: counts, and sums that are too precise for a double.
+struct Sums {
+  std::vector<double> counts;
+  std::vector<LongSum> sums;
+};
 
 // A model's sums by example of a set, and the report that follows from sums.
 struct ScoredSet {
@@ -50,38 +55,42 @@ class StateSums {
   Report& report() { return *model_->network.report; }
   // Of what the report has seen since it was cleared.
   Sums take() {
-    Sums sums(keys_.size());
+    Sums taken;
     const nlohmann::json flat = report().state().flatten();
     for (const auto& [key, value] : flat.items()) {
-      if (!key.starts_with(prefix_) || !(value.is_number() || value.is_string())) continue;
-      const auto [place, fresh] = keys_.emplace(key, keys_.size());
-      if (fresh) as_text_.push_back(value.is_string());
-      sums.resize(std::max(sums.size(), place->second + 1));
-      sums[place->second] = value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr) : value.get<double>();
+      if (!key.starts_with(prefix_)) continue;
+      if (value.is_number()) place(counts_, key, taken.counts) = value.get<double>();
+      if (value.is_string()) place(sums_, key, taken.sums) = LongSum::parse(value.get<std::string>());
     }
-    return sums;
+    return taken;
   }
-  double score(const Sums& sums) {
+  double score(const Sums& of) {
     nlohmann::json state = empty_;
-    for (const auto& [key, place] : keys_) {
-      const double value = place < sums.size() ? sums[place] : 0;
-      nlohmann::json& at = state[nlohmann::json::json_pointer(key)];
-      if (as_text_[place]) {
-        at = fmt::format("{:a}", value);
-      } else {
-        at = static_cast<std::int64_t>(value);
-      }
+    for (const auto& [key, place] : counts_) {
+      state[nlohmann::json::json_pointer(key)] = place < of.counts.size() ? static_cast<std::int64_t>(of.counts[place]) : 0;
+    }
+    for (const auto& [key, place] : sums_) {
+      state[nlohmann::json::json_pointer(key)] = (place < of.sums.size() ? of.sums[place] : LongSum()).text();
     }
     report().restore(state);
     return report().result(report_);
   }
 
  private:
+  using Places = std::map<std::string, std::size_t>;
+
+  // The number of a key, which gets the next place if it has none yet.
+  template <class Number>
+  static Number& place(Places& places, const std::string& key, std::vector<Number>& numbers) {
+    const std::size_t at = places.emplace(key, places.size()).first->second;
+    numbers.resize(std::max(numbers.size(), at + 1));
+    return numbers[at];
+  }
+
   std::shared_ptr<Model> model_;
   std::string report_, prefix_;
   nlohmann::json empty_;
-  std::map<std::string, std::size_t> keys_;
-  std::vector<bool> as_text_;
+  Places counts_, sums_;
 };
 
 ScoredSet score_set(const std::string& folder, const std::string& report, const Device& device) {
@@ -99,8 +108,10 @@ ScoredSet score_set(const std::string& folder, const std::string& report, const 
   for (const auto& [name, tensor] : model->parameters.tensors) variables.set(name, tensor);
   if (TextMeasure* const text = network.report->text(report)) {
     evaluator.evaluate(set, variables);
-    for (const Counts& counts : text->segments()) scored.examples.emplace_back(counts.begin(), counts.end());
-    scored.score = [model, text](const Sums& sums) { return text->score().single_score(Counts(sums.begin(), sums.end())); };
+    for (const Counts& counts : text->segments()) scored.examples.push_back({{counts.begin(), counts.end()}, {}});
+    scored.score = [model, text](const Sums& sums) {
+      return text->score().single_score(Counts(sums.counts.begin(), sums.counts.end()));
+    };
     return scored;
   }
   const auto sums = std::make_shared<StateSums>(model, report);
@@ -109,9 +120,15 @@ ScoredSet score_set(const std::string& folder, const std::string& report, const 
   return scored;
 }
 
-void add_sums(Sums& to, const Sums& of) {
+template <class Number>
+void add_numbers(std::vector<Number>& to, const std::vector<Number>& of) {
   if (to.size() < of.size()) to.resize(of.size());
   for (std::size_t i = 0; i < of.size(); ++i) to[i] += of[i];
+}
+
+void add_sums(Sums& to, const Sums& of) {
+  add_numbers(to.counts, of.counts);
+  add_numbers(to.sums, of.sums);
 }
 
 double mean_of_scores(const std::vector<double>& values) {

@@ -37,6 +37,16 @@ TEST(Compare, WritesTables) {
               HasSubstr("seg\\_ment & atr & test f1 & 0.5000 $\\pm$ 0.0100 & -- & 100 & 1234 \\\\\n"));
 }
 
+TEST(Compare, TellsRunsThatDivergedFromReportsThatAreNotNumbers) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  ComparedCell a, b;
+  a.scores = b.scores = {nan, nan};
+  a.mean = b.mean = a.p_value = b.p_value = nan;
+  a.diverged = 2, b.diverged = 1;
+  EXPECT_THAT(comparison_text({a}, ""), HasSubstr("diverged  –"));
+  EXPECT_THAT(comparison_text({b}, ""), HasSubstr("nan  –"));
+}
+
 class CompareCommand : public ProgramTest {
  protected:
   void SetUp() override {
@@ -48,6 +58,12 @@ class CompareCommand : public ProgramTest {
     return graphrun_under(
         fault, {"compare", "graphs/jobs/segment.pbtxt", "--seeds", "1,2", "--out", out, "--vary",
                 "cell=cells/atr.pbtxt,cells/gru.pbtxt", "--samples", "50", "--set", "train.epochs=2", "--threads", "1"});
+  }
+  // Of a job with only this report, which selects its model: two sizes, one seed, one epoch.
+  Ran compare_report(const std::string& report) const {
+    return graphrun({"compare", "graphs/jobs/segment.pbtxt", "--seeds", "1", "--out", "out", "--vary", "hidden=8,9",
+                     "--samples", "50", "--set", "report=" + report, "--set", "train.validate.keep_highest=c", "--set",
+                     "train.epochs=1", "--threads", "1"});
   }
   // What a run has computed, without clocks: by file.
   std::map<std::string, std::string> left_in(const std::string& run) const {
@@ -95,6 +111,26 @@ TEST_F(CompareCommand, ARowForEachVariant) {
   EXPECT_LE(cells[1]["p_value"], 1);
   EXPECT_THAT(read("out/compare.tex"), HasSubstr("\\begin{tabular}"));
   EXPECT_THAT(read("out/compare.html"), HasSubstr("<td>gru</td>"));
+}
+
+// A sample of the set has the groups of its examples, so it has a score, and the scores of the samples vary.
+TEST_F(CompareCommand, AGroupedCorrelation) {
+  const Ran ran = compare_report("c = correlation(read.forward.i, read.forward.f, lengths=lengths) by length(lengths, 5)");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto cells = nlohmann::json::parse(read("out/compare.json"))["cells"];
+  EXPECT_NE(cells[0]["mean"], cells[1]["mean"]);
+  EXPECT_GT(cells[1]["p_value"], 0.05) << ran.out;  // of two untrained models; the smallest is 1/51
+}
+
+// A run that ended as it should has not diverged, even if its report is not a number.
+TEST_F(CompareCommand, AReportThatIsNotANumber) {
+  const Ran ran = compare_report("c = log(0 - count(rows))");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, ContainsRegex("\nsegment +8 +test c +nan +– +[0-9]+ +[1-9][0-9]*\n"));
+  EXPECT_THAT(ran.out, ContainsRegex("\nsegment +9 +test c +nan +– +[0-9]+ +[1-9][0-9]*\n"));
+  const auto cell = nlohmann::json::parse(read("out/compare.json"))["cells"][1];
+  EXPECT_EQ(cell["diverged"], 0);
+  EXPECT_TRUE(cell["p_value"].is_null());
 }
 
 // What is finished stays, and the table is the same.

@@ -85,6 +85,20 @@ TEST(Grouped, SumsContinueFromAState) {
   EXPECT_EQ(whole.state(), rest.state());
 }
 
+// States of parts of a set are added by their keys, so a key names its group, whichever other groups the part has.
+TEST(Grouped, AStateNamesItsGroups) {
+  Report report = grouped("a = correlation(x, y, lengths=n) by tags");
+  report.add(two_steps());
+  const nlohmann::json state = report.state();
+  EXPECT_EQ(state["/a/groups/1/count"_json_pointer], 2);
+  EXPECT_EQ(state["/a/groups/4/count"_json_pointer], 4);
+  nlohmann::json more = state;
+  more["/a/groups/7"_json_pointer] = grouped("a = correlation(x, y)").state()["/a/0"_json_pointer];  // without elements
+  Report again = grouped("a = correlation(x, y, lengths=n) by tags");
+  again.restore(more);
+  EXPECT_EQ(again.state(), state);
+}
+
 // Of text, by what is known of its example: Writings tells the group.
 TEST(Grouped, ScoresOfText) {
   const std::string text = "b = bleu(german, translate) by length(english, 2), w = wer(german, translate) by kind";

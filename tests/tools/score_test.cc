@@ -1,13 +1,16 @@
 // Scores of text and alignments, compared with those of the reference programs for the same files (tests/reference/scores).
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/folders.h"
 #include "tests/tools/program_fixture.h"
 #include "tools/score/edit_distance.h"
 #include "tools/score/numpy_random.h"
+#include "tools/score/significance.h"
 #include "tools/score/tokenize.h"
 
 namespace graphrun {
@@ -169,6 +172,15 @@ TEST_F(Score, AlignmentsAgainstGoldOnes) {
               HasSubstr(" = " + expected_scores().at("AER").get<std::string>() + " "));
   EXPECT_THAT(score({in_scores("weights.txt"), in_scores("gold.txt"), "--metric", "saer"}).out,
               HasSubstr(" = " + expected_scores().at("SAER").get<std::string>() + " "));
+}
+
+// A sample without a score tells nothing about the difference.
+TEST(BootstrapPValue, IsUnknownIfASampleHasNoScore) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(bootstrap_p_value({1, 2, 3}, {2, 3, 9}, 2), 0.5);
+  EXPECT_TRUE(std::isnan(bootstrap_p_value({1, nan, 3}, {2, 3, 9}, 2)));
+  EXPECT_TRUE(std::isnan(bootstrap_p_value({1, 2, 3}, {2, inf, 9}, 2)));
+  EXPECT_TRUE(std::isnan(bootstrap_p_value({1, 2, 3}, {2, 3, 9}, nan)));
 }
 
 TEST_F(Score, TellsWhatIsWrong) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 
 #include "tools/report/terms.h"
@@ -106,15 +107,18 @@ class Grouped : public NamedMeasure {
     all_ = {};
   }
   nlohmann::json state() const override {
-    nlohmann::json groups = nlohmann::json::array();
-    for (const auto& [group, sums] : by_group_) groups.push_back({{"group", group}, {"sums", sums.state()}});
+    nlohmann::json groups = nlohmann::json::object();
+    for (const auto& [group, sums] : by_group_) groups[std::to_string(group)] = sums.state();
     return {{"all", all_.state()}, {"groups", groups}};
   }
   void restore(const nlohmann::json& state) override {
     clear();
     all_.restore(state.at("all"));
-    for (const nlohmann::json& group : state.at("groups")) {
-      by_group_[group.at("group").get<std::int64_t>()].restore(group.at("sums"));
+    for (const auto& [group, sums] : state.at("groups").items()) {
+      Moments of_group;
+      of_group.restore(sums);
+      if (of_group.count > 0)
+        by_group_[std::strtoll(group.c_str(), nullptr, 10)] = of_group;  // a group without elements has no mean
     }
   }
 

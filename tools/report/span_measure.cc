@@ -56,6 +56,7 @@ class Spans : public MatchMeasure {
   }
   nlohmann::json state() const override {
     nlohmann::json state = MatchMeasure::state();
+    state["kinds"] = nlohmann::json::object();
     for (const auto& [kind, m] : kinds_) state["kinds"][kind] = {m.gold, m.predicted, m.correct};
     state["tags"] = {tags_seen_, tags_equal_};
     return state;
@@ -63,10 +64,8 @@ class Spans : public MatchMeasure {
   void restore(const nlohmann::json& state) override {
     MatchMeasure::restore(state);
     kinds_.clear();
-    if (state.contains("kinds")) {
-      for (const auto& [kind, m] : state["kinds"].items()) {
-        kinds_[kind] = {m.at(0).get<std::int64_t>(), m.at(1).get<std::int64_t>(), m.at(2).get<std::int64_t>()};
-      }
+    for (const auto& [kind, m] : state.at("kinds").items()) {
+      kinds_[kind] = {m.at(0).get<std::int64_t>(), m.at(1).get<std::int64_t>(), m.at(2).get<std::int64_t>()};
     }
     tags_seen_ = state.at("tags").at(0).get<std::int64_t>();
     tags_equal_ = state.at("tags").at(1).get<std::int64_t>();

@@ -43,7 +43,7 @@ struct ScoredSet {
 };
 
 // The sums of a report's measure as numbers: what its state has under the report's name, with one place for each key of any
-// example.
+// example. So the numbers of a state must be sums, and their keys must mean the same in all states.
 class StateSums {
  public:
   StateSums(std::shared_ptr<Model> model, std::string report) : model_(std::move(model)), report_(std::move(report)) {
@@ -202,7 +202,8 @@ std::string compared_report(const LoadedJob& job, const std::string& folder, con
 }
 
 std::string score_text(const ComparedCell& cell, const char* between) {
-  if (std::isnan(cell.mean)) return "diverged";
+  if (!cell.scores.empty() && cell.diverged == cell.scores.size()) return "diverged";
+  if (std::isnan(cell.mean)) return "nan";
   const int digits = std::abs(cell.mean) >= 10 ? 2 : 4;
   std::string text = fmt::format("{:.{}f}", cell.mean, digits);
   if (!std::isnan(cell.deviation)) text += fmt::format("{}{:.{}f}", between, cell.deviation, digits);
@@ -230,6 +231,7 @@ nlohmann::ordered_json comparison_json(const std::vector<ComparedCell>& cells, c
                    {"set", cell.set},
                    {"report", cell.report},
                    {"scores", scores},
+                   {"diverged", cell.diverged},
                    {"mean", number_json(cell.mean)},
                    {"deviation", number_json(cell.deviation)},
                    {"p_value", number_json(cell.p_value)},
@@ -266,19 +268,22 @@ class Comparison {
       ComparedCell cell;
       cell.task = task.name, cell.variant = variant.name;
       scored.emplace_back();
+      std::vector<double> finished;  // the scores of the runs that did not diverge
       for (const std::uint64_t seed : request_.seeds) {
         const std::string folder = seed_folder(folder_of(request_, task, variant), seed);
         const ExitCode code = train_one(task, variant, seed, folder);
         if (code != ExitCode::kDone && code != ExitCode::kDiverged) return code;
         if (code == ExitCode::kDiverged) {
           cell.scores.push_back(std::numeric_limits<double>::quiet_NaN());
+          ++cell.diverged;
           diverged_ = true;
           continue;
         }
         take_results(folder, cell);
+        finished.push_back(cell.scores.back());
         scored.back().push_back(score_set(folder, cell.report, *request_.device));
       }
-      summarize(cell);
+      summarize(finished, cell);
       cells_.push_back(std::move(cell));
     }
     test_significance(scored, first);
@@ -317,11 +322,7 @@ class Comparison {
     cell.tokens_per_second += speed_of_run(folder);
   }
 
-  void summarize(ComparedCell& cell) const {
-    std::vector<double> finished;
-    for (const double score : cell.scores) {
-      if (!std::isnan(score)) finished.push_back(score);
-    }
+  static void summarize(const std::vector<double>& finished, ComparedCell& cell) {
     const auto n = static_cast<double>(finished.size());
     cell.tokens_per_second /= std::max(1.0, n);
     cell.mean = mean_of_scores(finished);
@@ -342,7 +343,7 @@ class Comparison {
     for (std::size_t v = 1; v < scored.size(); ++v) {
       const double difference = std::abs(cells_[first + v].mean - cells_[first].mean);
       // Equal scores give no reason to think that they differ.
-      cells_[first + v].p_value = difference > 0 ? bootstrap_p_value(drawn[0], drawn[v], difference) : 1;
+      cells_[first + v].p_value = difference == 0 ? 1 : bootstrap_p_value(drawn[0], drawn[v], difference);
     }
   }
 

@@ -35,8 +35,9 @@ struct ComparedCell {
   std::string task, variant;
   std::string report;              // the one that selects the model, or the first of the job
   std::string set;                 // of data: "test", or "valid" if there is none
-  std::vector<double> scores;      // by seed; NaN if the run diverged
-  double mean = 0, deviation = 0;  // the sample's; NaN for one seed
+  std::vector<double> scores;      // by seed; NaN if the run diverged, or if that is its report
+  std::size_t diverged = 0;        // the number of runs that diverged
+  double mean = 0, deviation = 0;  // of the other runs; the sample's deviation, NaN for one seed
   double p_value = 1;              // against the first variant; NaN if unknown
   std::int64_t parameters = 0;
   double tokens_per_second = 0;  // of training, over all runs

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "runtime/base/status.h"
@@ -33,6 +34,7 @@ double bootstrap_p_value(const std::vector<double>& baseline, const std::vector<
   std::vector<double> differences;
   for (std::size_t i = 0; i < other.size(); ++i) differences.push_back(std::abs(other[i] - baseline[i]));
   const double mean = mean_of(differences);
+  if (!std::isfinite(mean) || !std::isfinite(difference)) return std::numeric_limits<double>::quiet_NaN();
   const auto further = std::count_if(differences.begin(), differences.end(), [&](double d) { return d - mean > difference; });
   return static_cast<double>(further + 1) / static_cast<double>(differences.size() + 1);
 }

@@ -20,7 +20,8 @@ struct Bootstrap {
 std::vector<Bootstrap> paired_bootstrap(const TextScore& score, const std::vector<std::vector<Counts>>& outputs,
                                         std::int64_t samples, std::uint64_t seed);
 
-// The fraction of samples whose difference from the baseline is further from its mean than the actual difference of the scores.
+// The fraction of samples whose difference from the baseline is further from its mean than the actual difference of the scores;
+// NaN if a score is not finite, since no difference is further than NaN, and the fraction would be the smallest.
 double bootstrap_p_value(const std::vector<double>& baseline, const std::vector<double>& other, double difference);
 
 }  // namespace graphrun

@@ -234,6 +234,23 @@ TEST_F(Recipes, InfiniteReportsAreKeptAsSuch) {
   EXPECT_EQ(graphrun(more).code, 0);
 }
 
+// A validation without a number is no candidate for the mean, so that there may be no mean.
+TEST_F(Recipes, ARunWithoutAMeanNamesTheModelThatItKeeps) {
+  const std::vector<std::string> sets = {"report=f1 = log(0 - count(rows))", "train.validate.keep_highest=f1",
+                                         "train.average.best=2", "train.epochs=2"};
+  const Ran ran = train("kept", sets);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("the model in 'kept' is that of epoch 1, the best by f1"));
+  std::vector<std::string> again = words("kept", sets);
+  again.push_back("--resume");
+  EXPECT_THAT(graphrun(again).err, HasSubstr("the model is that of epoch 1, the best by f1"));
+  const std::vector<std::string> finite = {"train.average.best=2", "train.epochs=2"};
+  EXPECT_THAT(train("mean", finite).err, HasSubstr("the model in 'mean' is the average of the parameters"));
+  again = words("mean", finite);
+  again.push_back("--resume");
+  EXPECT_THAT(graphrun(again).err, HasSubstr("the model is the average of the parameters"));
+}
+
 TEST_F(Recipes, AverageMakesAModelOfSeveral) {
   ASSERT_EQ(train("one", {"train.epochs=2"}).code, 0);
   ASSERT_EQ(train("two", {"train.epochs=3"}).code, 0);

@@ -34,7 +34,8 @@ struct TrainState {
   std::optional<double> seconds;  // duration of the run so far, over all its starts; only if it may end by hours, since it
                                   // differs from run to run
   bool finished = false;
-  std::string model;  // SHA-256 of the manifest of its folder, and so of its job, graphs, vocabularies and data
+  bool averaged = false;  // the model of the finished run is the mean of several
+  std::string model;      // SHA-256 of the manifest of its folder, and so of its job, graphs, vocabularies and data
 };
 
 // As JSON that reads back to the same bits.

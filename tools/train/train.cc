@@ -104,7 +104,7 @@ class ProfiledSteps {
 // Which parameters the folder of a finished run keeps as its model.
 std::string kept_text(const Network& network, const Recipe& recipe, const Trainer& trainer) {
   const bool validates = !network.job.data.valid.empty();
-  if (recipe.average.number > 0 && validates) return "the average of the parameters";
+  if (trainer.averaged() && validates) return "the average of the parameters";
   if (recipe.keep.empty() || !validates) return "that of the end";
   return fmt::format("that of epoch {}, the best by {}", trainer.best_epoch(), recipe.keep);
 }

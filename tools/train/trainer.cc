@@ -539,7 +539,8 @@ void Trainer::check_parameters() {
 bool Trainer::average(std::vector<nlohmann::ordered_json>& lines) {
   std::optional<BestModel> mean;
   folder_.inside([&] { mean = best_models_.mean(); });
-  if (!agreed(mean.has_value())) return true;
+  state_.averaged = agreed(mean.has_value());
+  if (!state_.averaged) return true;
   const std::optional<ReportResults> results = evaluate(*valid_set_, shared(mean ? mean->parameters : NamedTensors()));
   if (!results) return false;
   if (!mean) return true;  // only process 0 has it

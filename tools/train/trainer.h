@@ -52,6 +52,8 @@ class Trainer {
   // The epoch of the last update.
   std::int64_t last_epoch() const { return epoch(); }
   std::int64_t best_epoch() const { return state_.best_epoch; }
+  // Whether the model of a finished run is the mean that the recipe asks for: there is none without candidates.
+  bool averaged() const { return recipe_.average.number > 0 && state_.averaged; }
   // The reports of the kept model, by set, after the run.
   const std::vector<std::pair<std::string, ReportResults>>& results() const { return results_; }
   std::int64_t step() const { return state_.step; }

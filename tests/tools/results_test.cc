@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+
+#include "tools/report/table.h"
 
 namespace graphrun {
 namespace {
@@ -19,6 +22,15 @@ TEST(Results, ReadAsATable) {
       "test   12.5000        0.2500   0.0002441\n");
   EXPECT_EQ(results_table({}), "");
   EXPECT_EQ(results_table({{"test", {}}}), "");
+}
+
+// Whether a NaN has its sign bit set depends on the processor and on the order of operations.
+TEST(Results, NanHasNoSign) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const ReportResults results = {{"a", std::copysign(nan, -1.0)}, {"b", std::copysign(nan, 1.0)}, {"c", -inf}};
+  EXPECT_EQ(results_text(results), "a nan  b nan  c -inf");
+  EXPECT_EQ(results_table({{"valid", results}}), "         a    b     c\nvalid  nan  nan  -inf\n");
+  EXPECT_EQ(table_text({"by kind", {"mean"}, {{"x", {std::copysign(nan, -1.0)}}}}), "by kind  mean\nx         nan\n");
 }
 
 TEST(Results, ComeBackFromJson) {

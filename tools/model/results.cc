@@ -11,8 +11,9 @@
 namespace graphrun {
 namespace {
 
-// Four decimals, or four significant digits for large and small numbers.
+// Four decimals, or four significant digits for large and small numbers. NaN has no sign.
 std::string number_text(double value) {
+  if (std::isnan(value)) return "nan";
   const double magnitude = std::abs(value);
   return magnitude >= 1e6 || (magnitude > 0 && magnitude < 1e-3) ? fmt::format("{:.4g}", value) : fmt::format("{:.4f}", value);
 }

@@ -13,6 +13,7 @@ namespace graphrun {
 namespace {
 
 std::string cell(const Table& table, std::size_t column, double value) {
+  if (std::isnan(value)) return "nan";  // it has no sign
   static const std::vector<std::string> kShares = {"precision", "recall", "f1", "accuracy"};
   const bool share = std::find(kShares.begin(), kShares.end(), table.columns[column]) != kShares.end();
   return !share && value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4f}", value);

@@ -57,7 +57,7 @@ std::vector<std::size_t> axes_along(const ir::AttributeSpec& axis, const ir::Ope
   return axes;
 }
 
-bool has_size(const Shape& shape, const Dim& size) { return std::find(shape.begin(), shape.end(), size) != shape.end(); }
+std::ptrdiff_t axes_of_size(const Shape& shape, const Dim& size) { return std::count(shape.begin(), shape.end(), size); }
 
 // Whether the node runs along an axis of this size, up to its `lengths`.
 bool stops_along(const Region& region, const Node& node, const Dim& size) {
@@ -73,30 +73,49 @@ bool stops_along(const Region& region, const Node& node, const Dim& size) {
   return several != nullptr && std::any_of(several->begin(), several->end(), is_along);
 }
 
-// Whether `v`, which has an axis of this size, is zero, or false, in the steps to come.
-bool is_zero_to_come(const Region& region, ValueId v, const Dim& size) {
-  const auto is_zero = [&](ValueId x) { return has_size(region.type(x).shape, size) && is_zero_to_come(region, x, size); };
+// Whether an op with `lengths` runs along the last of so many axes.
+bool stops_along_last(const Node& node, std::size_t rank) {
+  const Attribute& axis = node.attributes.all().find("axis")->second;
+  const auto* const one = std::get_if<std::int64_t>(&axis);
+  return one != nullptr && (*one == -1 || *one == static_cast<std::int64_t>(rank) - 1);
+}
+
+// Whether the node reads those positions of `x` that another operand names, as pick does.
+bool names_positions(const Region& region, const Node& node, ValueId x) {
+  return node.inputs.size() == 2 && node.inputs[0] == x && region.type(node.inputs[1]).type == Type::kInt32;
+}
+
+// Whether `v`, which has an axis of this size, is zero, or false, in later steps than the current one. If it has two such axes:
+// along the last.
+bool is_zero_later(const Region& region, ValueId v, const Dim& size) {
+  const auto is_zero = [&](ValueId x) {
+    return axes_of_size(region.type(x).shape, size) > 0 ? is_zero_later(region, x, size) : ir::is_zeros(region.graph, x);
+  };
   const Node* const node = ir::producer(region.graph, v);
   if (node == nullptr) {
     const auto captured = std::find(region.captured.begin(), region.captured.end(), v);
     if (captured == region.captured.end()) return false;
     const auto k = static_cast<std::size_t>(captured - region.captured.begin());
-    return is_zero_to_come(*region.parent, region.captured_operands[k], size);
+    return is_zero_later(*region.parent, region.captured_operands[k], size);
   }
   const std::vector<ValueId>& x = node->inputs;
-  if (stops_along(region, *node, size)) return true;
-  if (!node->regions.empty()) return region.type(v).shape[0] == size;  // what a scan over the history gives for each step
+  const auto all_zero = [&] { return std::all_of(x.begin(), x.end(), is_zero); };
+  const Shape& shape = region.type(v).shape;
+  const bool several = axes_of_size(shape, size) > 1;
+  if (stops_along(region, *node, size)) return !several || stops_along_last(*node, shape.size());
+  if (!node->regions.empty()) return !several && shape[0] == size;  // what a scan over the history gives for each step
   switch (node->op->role) {
     case Role::kMultiply: return is_zero(x[0]) || is_zero(x[1]);
-    case Role::kSelect:
-      return (is_zero(x[0]) && ir::is_zeros(region.graph, x[2])) ||
-             (is_zero(x[1]) && (is_zero(x[2]) || ir::is_zeros(region.graph, x[2])));
+    case Role::kAdd:
+    case Role::kSubtract: return all_zero();
+    case Role::kSelect: return (is_zero(x[0]) || is_zero(x[1])) && is_zero(x[2]);
     case Role::kCast:
     case Role::kDraw: return is_zero(x[0]);
     default: break;
   }
-  if (node->op->access == Access::kRearrange) return x.size() == 1 && is_zero(x[0]);
-  if (node->op->access == Access::kProduct) return std::any_of(x.begin(), x.end(), is_zero);
+  if (node->op->access == Access::kRearrange) return !several && all_zero();
+  if (node->op->access == Access::kProduct) return !several && std::any_of(x.begin(), x.end(), is_zero);
+  if (node->op->algebra.idempotent && x.size() == 2) return all_zero();  // minimum, maximum, and, or
   return node->op->algebra.zero && is_zero(x[0]);
 }
 
@@ -108,17 +127,25 @@ bool keeps_positions(const Shape& from, const Shape& to, const Dim& size) {
   return before(from) == before(to);
 }
 
-// Whether the node's results depend on steps to come, in operand `x` with an axis of this size, at positions that are not to
-// come.
+// Whether the results at some step depend on a later one by way of operand `x`, which has an axis of this size.
 bool reads_ahead(const Region& region, const Node& node, ValueId x, const Dim& size) {
   const Shape& shape = region.type(x).shape;
-  const bool keeps =
-      std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId y) { return has_size(region.type(y).shape, size); });
-  const auto is_zero = [&](ValueId v) { return has_size(region.type(v).shape, size) && is_zero_to_come(region, v, size); };
+  const bool keeps = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId y) {
+    return axes_of_size(region.type(y).shape, size) >= axes_of_size(shape, size);
+  });
   if (stops_along(region, node, size) || !node.regions.empty()) return false;  // as stop_at_present and the scan made it
   switch (node.op->access) {
-    case Access::kLookup: return false;  // reads the rows that the graph names
-    case Access::kProduct: return !keeps && std::none_of(node.inputs.begin(), node.inputs.end(), is_zero);
+    case Access::kLookup: return false;  // reads the positions that the graph names
+    case Access::kOther:
+      if (names_positions(region, node, x)) return false;
+      break;
+    case Access::kProduct: {
+      const auto is_zero = [&](std::size_t k) {
+        const std::ptrdiff_t axes = axes_of_size(region.type(node.inputs[k]).shape, size);
+        return (axes == 1 || (axes > 1 && k == 0)) && is_zero_later(region, node.inputs[k], size);
+      };
+      return !keeps && !is_zero(0) && !is_zero(1);
+    }
     case Access::kReduction:
       if (keeps && !node.attributes.has("axis")) return shape.back() == size;  // along the last axis
       break;
@@ -187,12 +214,12 @@ void check_present(Region& region, std::size_t first, const Location& at) {
       if (x == ir::kNone) continue;
       for (const Dim& size : region.type(x).shape) {
         if (with_history(region, size) == nullptr || !reads_ahead(region, node, x, size)) continue;
-        fail(
-            "E0252 beyond-present", at,
-            fmt::format("{} of {} reads steps to come: its axis {} is that of a history, which ends at the current step",
-                        node.op->name, region.type(x).str(), size.str()),
-            {"help: softmax, sum, mean, max and all other ops that take `lengths` stop at the current step; gather(h, i) reads "
-             "the steps i; a product may sum over the steps if one operand is a softmax or mask(…) along them"});
+        fail("E0252 beyond-present", at,
+             fmt::format("{} of {} reads later steps: axis {} is that of a history, which ends at the current step",
+                         node.op->name, region.type(x).str(), size.str()),
+             {"help: softmax, sum, mean, max and all other ops that take `lengths` stop at the current step; gather(h, i) and "
+              "pick(x, i) read the steps i; a product may sum over the steps if one operand is a softmax along them, or "
+              "mask(x, lengths=step() + 1, axis=…)"});
       }
     }
   }

@@ -20,9 +20,9 @@ ir::ValueId steps_so_far(Region& region, Region& around);
 void stop_at_present(const ir::OpSchema& op, std::vector<ir::Operand>& operands, ir::NamedOperands& named, Region& region,
                      const Location& at);
 
-// Fails (E0252) if one of the region's nodes from `first` on reads steps to come: if it reduces, indexes, cuts or rearranges
-// the axis of a history and has no `lengths` to stop it. A product may sum over that axis if one operand is zero in the steps
-// to come, as a softmax is.
+// Fails (E0252) if one of the region's nodes from `first` on reads later steps than the current one: if it reduces, indexes,
+// cuts or rearranges the axis of a history and has no `lengths` to stop it. A product may sum over that axis if one operand is
+// zero in later steps, as a softmax is.
 void check_present(Region& region, std::size_t first, const Location& at);
 
 }  // namespace graphrun::frontend

@@ -1,5 +1,7 @@
 // Scans: an instance in its own region, which is closed and becomes a node. Padding is handled here, by selections in the body.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "compiler/frontend/compose.h"
 #include "compiler/frontend/evaluate.h"
@@ -8,13 +10,19 @@
 namespace graphrun::frontend {
 namespace {
 
+// x ** 2 and the like.
+bool is_whole_power(const ir::Graph& graph, const ir::Node& node) {
+  const std::optional<double> power = ir::plays(node, ir::Role::kPower) ? ir::number(graph, node.inputs[1]) : std::nullopt;
+  return power && *power >= 1 && *power == std::floor(*power);
+}
+
 // Whether `graph` computes from the values in `reached` what may not be finite, or may have a derivative that is not, though
 // they are finite.
 bool reaches_singularity(const ir::Graph& graph, std::vector<bool> reached) {
   const auto is_reached = [&](ir::ValueId v) { return v != ir::kNone && reached[static_cast<std::size_t>(v)]; };
   for (const ir::Node& node : graph.nodes) {
     for (const std::size_t operand : node.op->singular) {
-      if (is_reached(node.inputs[operand])) return true;
+      if (is_reached(node.inputs[operand]) && !is_whole_power(graph, node)) return true;
     }
     if (std::none_of(node.inputs.begin(), node.inputs.end(), is_reached)) continue;
     for (const ir::Graph& body : node.regions) {
@@ -346,8 +354,9 @@ class Scan : public Sub {
 
   // Zeros in padded rows are good for products, which passes simplify, but x / norm(x) of zeros is NaN and the gradient of sqrt
   // infinite: multiplied by the zero gradients of padded rows, both make the gradients of parameters NaN. A body with such
-  // operators gets each row's last real slice instead, which is as good as the row's other data.
+  // operators gets each row's last real slice instead, which is as good as the row's other data. Inference has no gradients.
   void fill_padding() {
+    if (!parent_.expansion().training) return;
     ir::Graph& body = region_->graph;
     std::vector<bool> padded(body.values.size(), false);
     for (std::size_t k = 0; k < slices_.size(); ++k)

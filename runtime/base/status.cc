@@ -14,6 +14,7 @@
 #include <tuple>
 
 #include "runtime/base/compressed.h"
+#include "runtime/base/file.h"
 #include "runtime/base/suggestion.h"
 
 namespace graphrun {
@@ -119,7 +120,7 @@ class SourceLines {
     line_.reset();
     if (!std::getline(*text_, raw_)) return text_.reset();
     if (number_ == 0 && begins_compressed(raw_)) return text_.reset();
-    if (number_ == 0 && raw_.starts_with("\xEF\xBB\xBF")) raw_.erase(0, 3);  // no reader counts the byte-order mark as a column
+    if (number_ == 0) raw_.erase(0, raw_.size() - without_byte_order_mark(raw_).size());  // no reader counts it as a column
     if (!raw_.empty() && raw_.back() == '\r') raw_.pop_back();
     ++number_;
   }

@@ -23,7 +23,7 @@ std::vector<char> barriers_before(const BoundScan& scan, const ProgramLayout& la
 // Whether different rows of a bound scan's body never share memory, if every result consists of `rows` rows along its last
 // axis. Threads that own different rows can then be at different steps. This requires that blocks of the body that reuse the
 // same bytes have the same size, so that they are divided at the same places, and that what a step computes is read as the same
-// rows, by kernels that say so: an op such as gather reads other rows of a tensor that has as many.
+// rows, and that each kernel reads only the rows that it writes; gather, for example, may read any row.
 bool rows_keep_apart(const BoundScan& scan, const ProgramLayout& layout, std::int64_t rows);
 
 }  // namespace graphrun

@@ -307,6 +307,14 @@ std::vector<Tensor> begins_of(const GenerationGraphs& cut, Feeds feeds) {
   return prologue.run(feeds);
 }
 
+// Steps of generation are real ones: nothing that training needs for padded steps may be in the way.
+TEST(Generation, OfAScanWithLengthsAndADivisionByANorm) {
+  const GenerationGraphs cut = cut_model(
+      "input { name: \"lengths\" shape: \"[batch]\" type: INT32 lengths_of: \"time\" }\n", "lengths: \"lengths\"",
+      "state { name: \"h\" shape: \"[batch, 4]\" next: \"0.5 * h + x / expand(sqrt(sum(x * x, axis=-1)), axis=-1)\" }\n");
+  EXPECT_EQ(cut.states.size(), 1u);
+}
+
 // What a state begins with has a row for each sentence; where nothing that is known has them, their number is an input.
 TEST(GenerationSizes, OfTheRowsAreToldToThePrologue) {
   const std::string state =

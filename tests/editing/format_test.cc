@@ -209,7 +209,6 @@ TEST(Format, DoesNotJoinAnEscapeWithADigit) {
   std::string words;
   for (int i = 0; i < 30; ++i) words += "word" + std::to_string(i) + " ";
   for (const char* parts : {R"(\x4" "1 foo)", R"(\1" "2 foo)", R"(\\\12" "3 foo)"}) {
-    EXPECT_THAT(formatted("doc: \"" + words + parts + "\""), HasSubstr(std::string(parts).substr(0, 3))) << parts;
     const std::string kept = std::string(parts).substr(0, std::string(parts).find('"') + 1);
     EXPECT_THAT(formatted("doc: \"" + words + parts + "\""), HasSubstr(kept)) << parts;
   }

@@ -73,10 +73,20 @@ TEST(History, IsReadUpToThePresent) {
   EXPECT_EQ(of("gather(h, maximum(step() - 1, 0))"), (std::vector<double>{1, 1, 2}));
   EXPECT_EQ(of("sum(cumsum(h, axis=0), axis=0)"), (std::vector<double>{1, 4, 11}));
   EXPECT_EQ(of("transpose(mask(h, lengths=step() + 1, axis=0)) @ h"), (std::vector<double>{1, 5, 21}));
+  const std::string w = "softmax(h * 0, axis=0)";  // the mean of the steps so far
+  for (const std::string& weights : {w, "(" + w + " + " + w + ") / 2", "maximum(" + w + ", 0)", "-(0 - " + w + ")"}) {
+    const std::vector<double> means = of("transpose(" + weights + ") @ h");
+    for (std::size_t t = 0; t < 3; ++t) EXPECT_NEAR(means[t], std::vector<double>({1, 1.5, 7. / 3})[t], 1e-12) << weights;
+  }
+  const std::string real = "mask(h, lengths=step() + 1, axis=0)";
+  EXPECT_EQ(of("sum(transpose(stack(" + real + ", " + real + ", axis=0)) @ h, axis=0)"), (std::vector<double>{2, 10, 42}));
+  EXPECT_EQ(of("pick(transpose(h), range(n) * 0)"), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(of("sum(mask(h @ transpose(h) * 0 + 1, lengths=step() + 1, axis=1) @ h, axis=0)"), (std::vector<double>{1, 6, 21}));
   for (const std::string wrong :
-       {"h[-1]", "h[1]", "h[0:2]", "h[1:]", "transpose(h) @ h", "transpose(exp(softmax(h, axis=0))) @ h",
-        "transpose(softmax(h, axis=1)) @ h", "normalize(transpose(h))[:, 0]", "sum(concat(h, h, axis=0), axis=0)",
-        "topk(transpose(h), k=1)[0]"}) {
+       {"sum((h @ transpose(h))[-1], axis=0)", "((h @ transpose(h)) @ h)[0]", "(softmax(h @ transpose(h), axis=0) @ h)[0]",
+        "transpose(softmax(h, axis=0) + 1) @ h", "h[-1]", "h[1]", "h[0:2]", "h[1:]", "transpose(h) @ h",
+        "transpose(exp(softmax(h, axis=0))) @ h", "transpose(softmax(h, axis=1)) @ h", "normalize(transpose(h))[:, 0]",
+        "sum(concat(h, h, axis=0), axis=0)", "topk(transpose(h), k=1)[0]"}) {
     const auto mistakes = tests::mistakes_of(graph_with(wrong, "n"));
     ASSERT_FALSE(mistakes.empty()) << wrong;
     EXPECT_EQ(mistakes[0].code, "E0252 beyond-present") << wrong << ": " << mistakes[0].text;

@@ -115,8 +115,8 @@ Batch BatchSource::batch_of(std::vector<std::vector<Nested>> examples) const {
   return make_batch(plan_, chosen_, examples);
 }
 
-// An example that need not exist: each field has as many steps as any example and, if steps are sequences, its first one is as
-// long as any of them. So a feed that joins fields is at least as long as any too.
+// A made-up example: each field is as long as its longest in the set and, if steps are sequences, its first step is as long as
+// the longest step. So a feed that joins fields is at least as long as any too.
 std::vector<Nested> BatchSource::longest_example() const {
   const std::set<std::string> read = fields_of(plan_, chosen_);
   std::vector<Nested> longest = set_.example(0);

@@ -53,8 +53,8 @@ class BatchSource {
   // The next batch; nullopt at the end of the epoch, until begin() is called again. Throws what making the batch threw.
   std::optional<Batch> next();
 
-  // A batch that needs at least as much memory as any batch of any epoch: all rows, each field as long as any example's. If
-  // `tokens` limits batches, the largest batch of the current epoch.
+  // A batch that needs at least as much memory as any batch of any epoch: all rows, each field as long as its longest in the
+  // set. If `tokens` limits batches, the largest batch of the current epoch.
   Batch largest() const;
 
   // The number of batches in the epoch of begin(), or in the first. If `tokens` limits batches, epochs differ.

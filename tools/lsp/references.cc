@@ -232,7 +232,10 @@ Json rename(Workspace& workspace, const Cursor& at, const std::string& name) {
     }
     edits[path][begin] = {end, name};
   }
-  if (!keeps_meanings(workspace, symbol, name, edits)) refuse();
+  if (!keeps_meanings(workspace, symbol, name, edits)) {
+    throw ResponseError{ErrorCode::kRequestFailed,
+                        fmt::format("renaming '{}' to '{}' would change what other names mean", symbol.name, name)};
+  }
   Json changes = Json::object();
   for (const auto& [path, by_offset] : edits) {
     const std::string text = workspace.documents().text_of(path);

@@ -62,11 +62,13 @@ class Trained {
     std::vector<std::string> untrained;
     std::set_difference(read.begin(), read.end(), parameters_->begin(), parameters_->end(), std::back_inserter(untrained));
     if (untrained.empty()) return;
+    const bool one = untrained.size() == 1;
     Problems(found).add(
         "E0438 untrained-parameter", at,
-        fmt::format("{} depends on {}, and the objective does not, so training would leave {} as {} began", what,
-                    fmt::join(untrained, ", "), untrained.size() == 1 ? "it" : "them", untrained.size() == 1 ? "it" : "they"),
-        "let `minimize` depend on what is reported and written, or remove it from the job");
+        fmt::format("{} needs the parameter{} {}, but `minimize` does not depend on {}, and a model has only the "
+                    "parameters of its objective",
+                    what, one ? "" : "s", fmt::join(untrained, ", "), one ? "it" : "them"),
+        "let `minimize` depend on them too, or remove the report or the infer block");
   }
 
  private:
@@ -272,8 +274,7 @@ void check_network(const ir::Graph& training, const ir::Graph& inference, const 
     const ir::ValueId minimize = check_scalar(graph, job, "minimize", true, found);
     const ir::ValueId per = check_scalar(graph, job, "per", false, found);
     std::set<std::string> parameters = feeding.need(std::move(graph), {minimize, per});
-    // Loaded parameters need no training. An objective without parameters is a mistake of its own.
-    if (job.load.empty() && !parameters.empty()) trained = std::move(parameters);
+    if (!parameters.empty()) trained = std::move(parameters);  // an objective without parameters is a mistake of its own
     check_states(training, job, problems);
   }
   network.report->check_names(available(inference, *job.plan, *network.report), found);

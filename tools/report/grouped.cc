@@ -117,8 +117,8 @@ class Grouped : public NamedMeasure {
     for (const auto& [group, sums] : state.at("groups").items()) {
       Moments of_group;
       of_group.restore(sums);
-      if (of_group.count > 0)
-        by_group_[std::strtoll(group.c_str(), nullptr, 10)] = of_group;  // a group without elements has no mean
+      if (of_group.count == 0) continue;  // a group without elements has no mean
+      by_group_[std::strtoll(group.c_str(), nullptr, 10)] = of_group;
     }
   }
 

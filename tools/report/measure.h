@@ -44,8 +44,8 @@ class Measure {
   // Figures that are too many for one line.
   virtual std::vector<Table> details() const { return {}; }
   virtual void clear() = 0;
-  // The exact sums so far. Except for a text measure, each of its numbers is a sum, and its key says of what, so that the
-  // states of parts of a set can be added.
+  // The exact sums so far. Except for a text measure, each of its numbers is a sum, and the same key means the same sum in
+  // every state, so that the states of parts of a set can be added.
   virtual nlohmann::json state() const = 0;
   virtual void restore(const nlohmann::json& state) = 0;
 };

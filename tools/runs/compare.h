@@ -35,7 +35,7 @@ struct ComparedCell {
   std::string task, variant;
   std::string report;              // the one that selects the model, or the first of the job
   std::string set;                 // of data: "test", or "valid" if there is none
-  std::vector<double> scores;      // by seed; NaN if the run diverged, or if that is its report
+  std::vector<double> scores;      // by seed; NaN if the run diverged or its report is NaN
   std::size_t diverged = 0;        // the number of runs that diverged
   double mean = 0, deviation = 0;  // of the other runs; the sample's deviation, NaN for one seed
   double p_value = 1;              // against the first variant; NaN if unknown

@@ -153,6 +153,27 @@ TEST_P(SeveralProcessesOf, AddTheirOwnBatchesFirst) {
   EXPECT_NEAR(loss("two"), loss("alone"), 1e-3 * loss("alone"));
 }
 
+// Process 1 does not begin before process 0 has got the signal, which it takes only when they train.
+TEST_P(SeveralProcessesOf, StopForASignalThatComesBeforeTheyHaveMet) {
+  const std::string pid = "'" + path("pid") + "'";
+  write("start",
+        "#!/bin/sh\nrank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\nif [ \"$rank\" = 0 ]; then echo $$ > " + pid +
+            "; fi\n"
+            "if [ \"$rank\" = 1 ]; then\n  until [ -s " +
+            pid +
+            " ]; do sleep 0.05; done\n"
+            "  for i in $(seq 100); do\n"  // until SIGUSR1, 0x200, is blocked
+            "    grep -q '^SigBlk:.*[2367abef]..$' /proc/$(cat " +
+            pid +
+            ")/status && break\n    sleep 0.05\n  done\n"
+            "  kill -USR1 $(cat " +
+            pid + ")\nfi\nexec \"$@\"\n");
+  fs::permissions(root_ / "start", fs::perms::owner_all);
+  const Ran ran = mpirun(GetParam(), 2, job("out"), "start");
+  EXPECT_EQ(ran.code, 128 + SIGTERM);
+  EXPECT_THAT(ran.err, HasSubstr("stopped by signal 15 at step 1;"));
+}
+
 // The last processes have no slice of the slots of a small network.
 TEST_P(SeveralProcessesOf, ShardTheOptimizerOfFewNumbers) {
   write_large_segmenter();

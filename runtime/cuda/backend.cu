@@ -194,7 +194,8 @@ class CudaBackend : public Backend {
   void record() override {
     use();
     const cudaError_t status = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
-    if (status != cudaSuccess) cudaGetLastError();  // clear the last error: the run goes on without a recording
+    // The caller then runs without recording. Reading the last error clears it; otherwise the next launch would report it.
+    if (status != cudaSuccess) cudaGetLastError();
     check(status, "recording a run");
   }
   std::shared_ptr<const Recording> recorded() override {

@@ -92,7 +92,7 @@ TEST_P(CudaIndices, AreReportedAsOnTheCpu) {
 
 TEST_P(CudaIndices, NeedNoLaunchOfTheirOwn) {
   if (!tests::is_emulated()) GTEST_SKIP() << "only the emulated device counts its launches";
-  if (GetParam().bound == 0) GTEST_SKIP() << "every index is bad";
+  if (GetParam().bound == 0) GTEST_SKIP() << "no index is valid, so no run succeeds";
   Executable there(program(), std::make_shared<Variables>(), tests::tested_device());
   const Feeds fed = feeds(there.program(), {});
   const std::size_t before = tests::emulated_launches();

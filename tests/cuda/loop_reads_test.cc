@@ -205,11 +205,7 @@ TEST(LoopClusters, LeaveAloneRowsThatDoNotKeepApart) {
     scale(feeds, 0.3f);
     const ByColumns by_columns;
     const WithClusters clusters;
-    const auto end = [&](const Device& device) {
-      return Executable(program, std::make_shared<Variables>(), device).run(feeds)[0];
-    };
-    const Tensor expected = end(cpu_device()), found = end(tests::tested_device());
-    for (std::int64_t i = 0; i < found.count(); ++i) ASSERT_NEAR(found.at(i), expected.at(i), 1e-4) << apart << " " << i;
+    expect_numbers_of_the_cpu(program, feeds);
     const std::vector<LoopKernel::Traits> loops = loops_of(program, symbols);
     ASSERT_EQ(loops.size(), 1u);
     const bool has_clusters = tests::tested_device().backend().limits().clusters[0] > 0;

@@ -132,7 +132,7 @@ ExitCode launch(int processes, const std::vector<std::string>& words) {
     kill(child, SIGUSR1);
   }
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  // SIGUSR1 ends mpirun, or a process, that has just been started and does not wait for it yet.
+  // SIGUSR1 kills mpirun, or one of the processes, if it arrives before they have blocked or handled it.
   if (came != 0 && (code == 128 + SIGTERM || code == 128 + SIGUSR1)) return static_cast<ExitCode>(128 + came);
   const bool own = code <= static_cast<int>(ExitCode::kDiverged) || code == 128 + SIGINT || code == 128 + SIGTERM;
   return own ? static_cast<ExitCode>(code) : ExitCode::kRunFailed;

@@ -43,7 +43,7 @@ struct EntryHash : std::hash<std::string_view> {
   using is_transparent = void;
 };
 
-// What keeps a text from being an entry, a line of UTF-8: "is empty"; null: nothing.
+// Why the text can't be an entry, which is a line of UTF-8: "is empty". Null if it can.
 const char* wrong_with_entry(std::string_view entry);
 
 class Vocabulary {

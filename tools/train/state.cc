@@ -95,9 +95,9 @@ TrainState parse_state(const std::string& text, const std::string& where) {
     json.at("best_epoch").get_to(s.best_epoch);
     json.at("metrics_bytes").get_to(s.metrics_bytes);
     json.at("finished").get_to(s.finished);
-    s.averaged =
-        json.value("averaged", s.finished);  // older versions did not write it; their means nearly always had candidates
-    s.model = json.value("model", "");       // older programs wrote none
+    // Older versions wrote neither of these. Their finished runs nearly always had a mean if the recipe asked for one.
+    s.averaged = json.value("averaged", s.finished);
+    s.model = json.value("model", "");
     if (json.contains("best")) s.best = number_of(json.at("best"));
     if (json.contains("seconds")) s.seconds = json.at("seconds").get<double>();
     for (const std::int64_t count : {s.step, s.next.epoch - 1, s.next.batch, s.loss_steps, s.recent_steps, s.best_epoch,

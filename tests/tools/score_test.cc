@@ -12,6 +12,7 @@
 #include "tools/score/numpy_random.h"
 #include "tools/score/significance.h"
 #include "tools/score/tokenize.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {
@@ -208,8 +209,21 @@ TEST_F(Score, TellsWhatIsWrong) {
 TEST(Tokenize, SubstitutionsRunFromLeftToRight) {
   EXPECT_THAT(tokenize("a.. 1.5, 5-6-x (b)&amp;c", Tokenization::k13a),
               ElementsAre("a", ".", ".", "1.5", ",", "5", "-", "6", "-", "x", "(", "b", ")", "&", "c"));
-  EXPECT_EQ(full_lower_case("ΣΑΣ İ"), "σας i̇");
   EXPECT_EQ(ascii_lower_case("AÉ"), "aÉ");
+}
+
+// Each pair is from Python's lower(). A sigma is final after a letter with case and before none; between them, marks,
+// apostrophes and periods do not count.
+TEST(FullLowerCase, IsPythons) {
+  for (const auto& [text, lowered] : {std::pair<const char*, const char*>{"Straße É İ", "straße é i̇"},
+                                      {"ΣΑΣ ΣΑΣ", "σας σας"},
+                                      {"Σ 1Σ 中Σ", "σ 1σ 中σ"},
+                                      {"ΑΣ'Α ΑΣ.", "ασ'α ας."},
+                                      {"Α\u0301Σ\u0301 Α·Σ·Α", "α\u0301ς\u0301 α·σ·α"},
+                                      {"ΑΣΣ ΑΣʰΑ", "ασς ασʰα"},
+                                      {"ⅧΣ ªΣ 🄰Σ ǅΣ", "ⅷς ªς 🄰ς ǆς"},
+                                      {"ΑΣⓐ ΑΣ🅉 ΑΣ2", "ασⓐ ασ🅉 ας2"}})
+    EXPECT_EQ(full_lower_case(text), lowered);
 }
 
 // numpy.random.default_rng(12345).integers(10, size=8) and default_rng(2**40).integers(1000000, size=3)

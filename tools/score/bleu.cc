@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "tools/score/text_score.h"
+#include "tools/text/utf8.h"
 
 namespace graphrun {
 namespace {

@@ -1,8 +1,5 @@
 #include "tools/score/tokenize.h"
 
-#include <unicode/locid.h>
-#include <unicode/unistr.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -160,14 +157,6 @@ std::vector<std::string> tokenize(std::string_view line, Tokenization tokenizati
   for (const std::string_view point : code_points(line))
     if (!counts_as_space(point)) characters.emplace_back(point);
   return characters;
-}
-
-std::string full_lower_case(std::string_view text) {
-  std::string lowered;
-  icu::UnicodeString::fromUTF8({text.data(), static_cast<std::int32_t>(text.size())})
-      .toLower(icu::Locale::getRoot())
-      .toUTF8String(lowered);
-  return lowered;
 }
 
 std::string ascii_lower_case(std::string_view text) {

@@ -23,10 +23,7 @@ std::string name_of(Tokenization tokenization);
 
 std::vector<std::string> tokenize(std::string_view line, Tokenization tokenization);
 
-// Unicode's full lower case: one character may become two, and a sigma at the end of a word becomes a final sigma. Python's
-// lower(), and therefore sacreBLEU, does the same. utf8proc maps single code points and gets both wrong.
-std::string full_lower_case(std::string_view text);
-// Only A to Z.
+// Only A to Z in lower case.
 std::string ascii_lower_case(std::string_view text);
 
 // The words between white space as Python defines it, which includes four control characters.

@@ -33,6 +33,39 @@ std::string mapped(std::string_view text, int options) {
   return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
 }
 
+void append(utf8proc_int32_t code, std::string& text) {
+  utf8proc_uint8_t bytes[4];
+  const utf8proc_ssize_t n = utf8proc_encode_char(code, bytes);
+  text.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
+}
+
+constexpr utf8proc_int32_t kCapitalSigma = U'\u03A3', kCapitalDottedI = U'\u0130';
+constexpr std::string_view kSigma = "\u03C3", kFinalSigma = "\u03C2", kDottedI = "i\u0307";
+
+// Unicode's properties Case_Ignorable and, of the others, Cased. utf8proc has the categories and mappings from which most of
+// both follows.
+bool is_case_ignorable(utf8proc_int32_t code) {
+  static constexpr std::u32string_view kWithinWords =
+      U"'.:\u00B7\u0387\u055F\u05F4\u2018\u2019\u2024\u2027\uFE13\uFE52\uFE55\uFF07\uFF0E\uFF1A";
+  switch (utf8proc_category(code)) {
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_SK: return true;
+    default: return kWithinWords.find(static_cast<char32_t>(code)) != std::u32string_view::npos;
+  }
+}
+
+bool is_cased(utf8proc_int32_t code) {
+  const utf8proc_category_t category = utf8proc_category(code);
+  if (category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL || category == UTF8PROC_CATEGORY_LT) return true;
+  if (utf8proc_tolower(code) != code || utf8proc_toupper(code) != code) return true;
+  const bool enclosed_letter =
+      (code >= 0x1F130 && code <= 0x1F149) || (code >= 0x1F150 && code <= 0x1F169) || (code >= 0x1F170 && code <= 0x1F189);
+  return enclosed_letter || code == U'\u00AA' || code == U'\u00BA';
+}
+
 }  // namespace
 
 std::optional<std::size_t> first_bad_byte(std::string_view text) {
@@ -99,9 +132,32 @@ std::string lower_case(std::string_view text) {
     const std::size_t length = read_code_point(text.substr(i), code);
     if (length == 0) return lowered + std::string(text.substr(i));
     i += length;
-    utf8proc_uint8_t bytes[4];
-    const utf8proc_ssize_t n = utf8proc_encode_char(utf8proc_tolower(code), bytes);
-    lowered.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
+    append(utf8proc_tolower(code), lowered);
+  }
+  return lowered;
+}
+
+std::string full_lower_case(std::string_view text) {
+  std::string lowered;
+  bool in_word = false;                         // whether the last code point that is not ignored has case
+  std::size_t final_sigma = std::string::npos;  // in `lowered`: nothing but ignored code points followed so far
+  for (const std::string_view point : code_points(text)) {
+    utf8proc_int32_t code = 0;
+    read_code_point(point, code);
+    const bool ignored = is_case_ignorable(code);
+    if (!ignored) {
+      if (final_sigma != std::string::npos && is_cased(code)) lowered.replace(final_sigma, kSigma.size(), kSigma);
+      final_sigma = std::string::npos;
+    }
+    if (code == kCapitalSigma && in_word) {
+      final_sigma = lowered.size();
+      lowered += kFinalSigma;
+    } else if (code == kCapitalDottedI) {
+      lowered += kDottedI;
+    } else {
+      append(utf8proc_tolower(code), lowered);
+    }
+    if (!ignored) in_word = is_cased(code);
   }
   return lowered;
 }

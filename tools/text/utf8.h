@@ -31,5 +31,9 @@ std::string nfkc(std::string_view text);
 
 // Every code point in its lower case.
 std::string lower_case(std::string_view text);
+// Well-formed UTF-8 in Unicode's full lower case, as Python's lower() and therefore sacreBLEU compute it. It differs for two
+// characters: a sigma at the end of a word becomes a final sigma, and U+0130, the I with a dot, becomes an i and a combining
+// dot.
+std::string full_lower_case(std::string_view text);
 
 }  // namespace graphrun

@@ -34,7 +34,7 @@ std::string dot(const ir::Graph& graph);
 
 // A drawing: every call and every loop is a frame, and every equation a box. A graph with more than kMostBoxes nodes is
 // summarized first: nodes whose names have the same prefix become one box, and so do repetitions of a layer. Throws UserError:
-// kRunFailed, E0510 cannot-draw if Graphviz fails; E0514 no-graphviz if its module fails to load.
+// kRunFailed, E0510 cannot-draw if Graphviz fails; E0514 no-graphviz if it is not there.
 inline constexpr std::size_t kMostBoxes = 1500;
 std::string svg(const ir::Graph& graph);
 

@@ -1,21 +1,26 @@
 #include "compiler/dump/layout.h"
 
-#include "compiler/plugin/graphviz.h"
+#include <cstring>
+
+#include "runtime/base/process.h"
 #include "runtime/base/status.h"
 
 namespace graphrun {
 
-std::string lay_out(const std::string& dot, const char* format) {
-  static const auto draw = reinterpret_cast<GraphvizDraw>(
-      module_function({kGraphvizModule, false, "E0514 no-graphviz", "Graphviz, which draws graphs,",
-                       "Debian's package is libgvc6; --format=dot gives the text that it draws from"}));
-  std::string result;
-  const auto take = [](void* to, const char* bytes, std::size_t size) { static_cast<std::string*>(to)->assign(bytes, size); };
-  const char* const failure = draw(dot.c_str(), format, take, &result);
-  if (failure != nullptr)
-    throw UserError(ExitCode::kRunFailed, "E0510 cannot-draw", std::string("Graphviz cannot draw this graph: ") + failure,
-                    {"help: --format=dot gives the text that it draws from"});
-  return result;
+std::string lay_out(const std::string& dot, const std::string& format) {
+  EndedProgram ended = run_program({"dot", "-T" + format}, dot);
+  const std::string note = "help: --format=dot gives the text that it draws from";
+  if (ended.error != 0)
+    throw UserError(
+        ExitCode::kRunFailed, "E0514 no-graphviz",
+        std::string("Graphviz's program 'dot', which draws graphs, can't be started: ") + std::strerror(ended.error),
+        {"help: Debian's package is graphviz", note});
+  if (ended.code != 0) {
+    const std::string why = ended.errors.empty() ? "" : ": " + ended.errors.substr(0, ended.errors.find('\n'));
+    throw UserError(ExitCode::kRunFailed, "E0510 cannot-draw",
+                    "Graphviz cannot draw this graph: 'dot' ended with exit code " + std::to_string(ended.code) + why, {note});
+  }
+  return std::move(ended.output);
 }
 
 }  // namespace graphrun

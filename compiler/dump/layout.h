@@ -5,8 +5,8 @@
 
 namespace graphrun {
 
-// Lays out a graph in Graphviz's language: "svg" returns a drawing, "plain" coordinates. Throws UserError: kRunFailed, E0510
-// cannot-draw if Graphviz fails; E0514 no-graphviz if its module fails to load.
-std::string lay_out(const std::string& dot, const char* format);
+// Lays out graphs in Graphviz's language, one after the other: "svg" returns drawings, "plain" coordinates. Throws UserError:
+// kRunFailed, E0510 cannot-draw if Graphviz fails; E0514 no-graphviz if it is not there.
+std::string lay_out(const std::string& dot, const std::string& format);
 
 }  // namespace graphrun

@@ -118,10 +118,19 @@ struct PlacedArrow {
 
 class PageLayout {
  public:
-  explicit PageLayout(const Outline& o) : o_(o), places_(o.boxes.size()), children_(o.boxes.size()), arrows_(o.boxes.size()) {
-    for (std::size_t i = 1; i < o.boxes.size(); ++i) children_[parent(i)].push_back(i);
+  explicit PageLayout(const Outline& o)
+      : o_(o), places_(o.boxes.size()), children_(o.boxes.size()), number_(o.boxes.size()), arrows_(o.boxes.size()) {
+    std::vector<std::size_t> depth(o.boxes.size());  // parents precede children
+    std::vector<std::vector<std::size_t>> levels(1, {0});
+    for (std::size_t i = 1; i < o.boxes.size(); ++i) {
+      number_[i] = children_[parent(i)].size();
+      children_[parent(i)].push_back(i);
+      depth[i] = depth[parent(i)] + 1;
+      levels.resize(std::max(levels.size(), depth[i] + 1));
+      levels[depth[i]].push_back(i);
+    }
     for (const Outline::Line& a : o.arrows) arrows_[parent(static_cast<std::size_t>(a.from))].push_back({&a, {}});
-    for (std::size_t i = o.boxes.size(); i-- > 0;) place(i);  // parents precede children, so children are placed first
+    for (std::size_t l = levels.size(); l-- > 0;) place(levels[l]);
   }
   const Placed& at(std::size_t box) const { return places_[box]; }
   const std::vector<PlacedArrow>& arrows(std::size_t group) const { return arrows_[group]; }
@@ -129,71 +138,80 @@ class PageLayout {
  private:
   std::size_t parent(std::size_t i) const { return static_cast<std::size_t>(o_.boxes[i].parent); }
 
-  void place(std::size_t i) {
-    Placed& p = places_[i];
-    p.lines = lines_of(o_, o_.boxes[i]);
-    p.size = size_of(p.lines);
-    if (children_[i].empty()) return;
-    lay_out_inside(i);
-    const bool equation = o_.boxes[i].kind == Kind::kEquation;
+  // Places what the boxes of a level contain, and so determines their sizes. One run of Graphviz does it for all of them.
+  void place(const std::vector<std::size_t>& level) {
+    std::string dot;
+    for (const std::size_t i : level) {
+      places_[i].lines = lines_of(o_, o_.boxes[i]);
+      places_[i].size = size_of(places_[i].lines);
+      if (!children_[i].empty()) dot += inside(i);
+    }
+    if (dot.empty()) return;
+    std::istringstream plain(lay_out(dot, "plain"));
+    for (const std::size_t i : level) {
+      if (!children_[i].empty()) read(plain, i), enclose(i);
+    }
+  }
+
+  std::string inside(std::size_t group) const {
+    std::string dot =
+        "digraph {\n graph [rankdir=TB ranksep=0.35 nodesep=0.2];\n node [shape=box fixedsize=true label=\"\"];\n";
+    for (const std::size_t c : children_[group])
+      dot += fmt::format(" {} [width={:.4f} height={:.4f}];\n", number_[c], places_[c].size.width / 72,
+                         places_[c].size.height / 72);
+    for (const PlacedArrow& a : arrows_[group]) {
+      const auto [from, to] = ends(*a.arrow);
+      dot += fmt::format(" {} -> {}{};\n", from, to, a.arrow->feedback ? " [constraint=false]" : "");
+    }
+    return dot + "}\n";
+  }
+
+  std::pair<std::size_t, std::size_t> ends(const Outline::Line& arrow) const {
+    return {number_[static_cast<std::size_t>(arrow.from)], number_[static_cast<std::size_t>(arrow.to)]};
+  }
+
+  void read(std::istream& plain, std::size_t group) {
+    std::map<std::pair<std::size_t, std::size_t>, std::vector<PlacedArrow*>> drawn;  // by ends, as Graphviz prints them
+    for (PlacedArrow& a : arrows_[group]) drawn[ends(*a.arrow)].push_back(&a);
+    double height = 0;
+    for (std::string word; plain >> word && word != "stop";) {
+      if (word == "graph") {
+        double scale = 0, width = 0;
+        plain >> scale >> width >> height;
+        places_[group].inside = {72 * width, 72 * height};
+      } else if (word == "node") {
+        std::size_t n = 0;
+        double x = 0, y = 0;
+        plain >> n >> x >> y;
+        Placed& p = places_[children_[group].at(n)];
+        p.x = 72 * x - p.size.width / 2, p.y = 72 * (height - y) - p.size.height / 2;
+      } else if (word == "edge") {
+        std::size_t from = 0, to = 0, count = 0;
+        plain >> from >> to >> count;
+        std::vector<PlacedArrow*>& waiting = drawn.at({from, to});
+        for (std::size_t i = 0; i < count; ++i) {
+          double x = 0, y = 0;
+          plain >> x >> y;
+          waiting.back()->points.insert(waiting.back()->points.end(), {72 * x, 72 * (height - y)});
+        }
+        waiting.pop_back();
+      }
+      plain.ignore(1 << 30, '\n');
+    }
+  }
+
+  void enclose(std::size_t group) {
+    Placed& p = places_[group];
+    const bool equation = o_.boxes[group].kind == Kind::kEquation;
     p.scale = equation ? kEquationScale : std::min({1., kWidest / p.inside.width, kHighest / p.inside.height});
     const double title = equation ? p.size.height : kTitle;
     p.size = {std::max(p.size.width, p.inside.width * p.scale + 2 * kMargin), title + p.inside.height * p.scale + kMargin};
   }
 
-  void lay_out_inside(std::size_t group) {
-    std::string dot =
-        "digraph {\n graph [rankdir=TB ranksep=0.35 nodesep=0.2];\n node [shape=box fixedsize=true label=\"\"];\n";
-    const std::vector<std::size_t>& children = children_[group];
-    std::unordered_map<std::size_t, std::size_t> number;  // of a child
-    for (const std::size_t c : children) {
-      const std::size_t n = number.size();
-      number[c] = n;
-      dot += fmt::format(" {} [width={:.4f} height={:.4f}];\n", n, places_[c].size.width / 72, places_[c].size.height / 72);
-    }
-    std::map<std::pair<std::size_t, std::size_t>, std::vector<PlacedArrow*>> drawn;  // by ends, as Graphviz prints them
-    for (PlacedArrow& a : arrows_[group]) {
-      const std::size_t from = number.at(static_cast<std::size_t>(a.arrow->from)),
-                        to = number.at(static_cast<std::size_t>(a.arrow->to));
-      dot += fmt::format(" {} -> {}{};\n", from, to, a.arrow->feedback ? " [constraint=false]" : "");
-      drawn[{from, to}].push_back(&a);
-    }
-    read(lay_out(dot + "}\n", "plain"), group, drawn);
-  }
-
-  void read(const std::string& plain, std::size_t group,
-            std::map<std::pair<std::size_t, std::size_t>, std::vector<PlacedArrow*>>& drawn) {
-    std::istringstream in(plain);
-    double height = 0;
-    for (std::string word; in >> word;) {
-      if (word == "graph") {
-        double scale = 0, width = 0;
-        in >> scale >> width >> height;
-        places_[group].inside = {72 * width, 72 * height};
-      } else if (word == "node") {
-        std::size_t n = 0;
-        double x = 0, y = 0;
-        in >> n >> x >> y;
-        Placed& p = places_[children_[group].at(n)];
-        p.x = 72 * x - p.size.width / 2, p.y = 72 * (height - y) - p.size.height / 2;
-      } else if (word == "edge") {
-        std::size_t from = 0, to = 0, count = 0;
-        in >> from >> to >> count;
-        std::vector<PlacedArrow*>& waiting = drawn.at({from, to});
-        for (std::size_t i = 0; i < count; ++i) {
-          double x = 0, y = 0;
-          in >> x >> y;
-          waiting.back()->points.insert(waiting.back()->points.end(), {72 * x, 72 * (height - y)});
-        }
-        waiting.pop_back();
-      }
-      in.ignore(1 << 30, '\n');
-    }
-  }
-
   const Outline& o_;
   std::vector<Placed> places_;
   std::vector<std::vector<std::size_t>> children_;
+  std::vector<std::size_t> number_;               // among the children of the parent
   std::vector<std::vector<PlacedArrow>> arrows_;  // by group
 };
 

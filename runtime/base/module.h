@@ -20,7 +20,7 @@ struct Module {
   // module gets its own copy of every library that it needs.
   bool apart;
   const char* code;    // the error's code
-  const char* what;    // begins the error's message: "Graphviz, which draws graphs,"
+  const char* what;    // begins the error's message: "SentencePiece, which cuts text into subwords,"
   const char* remedy;  // a note for users whose module exists but fails to load
 };
 

@@ -22,7 +22,6 @@ const std::map<std::string, std::string> kAllowed = {
     {"compiler/ir/equation.cc", "equations of gradient rules, parsed once"},
     {"compiler/ir/op.cc", "the registry of operators"},
     {"compiler/frontend/source.cc", "the unsaved texts of an editor, and which files are read for it"},
-    {"compiler/plugin/graphviz.cc", "Graphviz's own globals, and a lock for them"},
     {"ops/library/device_library.cu", "the registry of CUDA's kernels"},
     {"ops/tiles/machine_code.cc", "machine code that was written, for the whole program"},
     {"runtime/base/file.cc", "a counter that makes temporary names distinct"},

@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS graphrun_program graph-dump RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS graphrun_core EXPORT graphrun LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS graphrun_graphviz graphrun_sentencepiece LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS graphrun_sentencepiece LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # The headers that a client needs: to load, compile and run graphs, and to register its own operators.
 file(GLOB IR_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/compiler/ir/*.h)
 set(INCLUDE_DIR ${CMAKE_INSTALL_INCLUDEDIR}/graphrun)

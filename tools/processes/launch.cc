@@ -3,16 +3,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "runtime/base/process.h"
 #include "runtime/base/system_call.h"
 #include "runtime/communicator/mpi_library.h"
 #include "tools/processes/processes.h"
@@ -38,27 +36,13 @@ std::string found_in_path(const std::string& name) {
   return "";
 }
 
-// What `program --version` prints.
-std::string version_text(const std::string& program) {
-  std::string text;
-  const std::string command = "'" + program + "' --version 2>/dev/null </dev/null";
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  std::array<char, 4096> buffer{};
-  while (pipe) {
-    const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe.get());
-    if (n == 0) break;
-    text.append(buffer.data(), n);
-  }
-  return text;
-}
-
 Mpirun find_mpirun() {
   std::string seen;
   for (const char* name : {"mpirun", "mpirun.openmpi", "mpirun.mpich"}) {
     const std::string path = found_in_path(name);
     if (path.empty()) continue;
     seen = path;
-    const bool open_mpi = version_text(path).find("Open MPI") != std::string::npos;
+    const bool open_mpi = run_program({path, "--version"}).output.find("Open MPI") != std::string::npos;
     const std::string plugin = open_mpi ? "openmpi" : "mpich";
     if (!has_mpi_plugin(plugin)) continue;
     // By default, Open MPI binds each process to one core and refuses more processes than cores. If one process ends, MPICH

@@ -34,10 +34,13 @@ class Texts : public sentencepiece::SentenceIterator {
   bool done_ = false;
 };
 
-void* open(const char* bytes, std::size_t size) {
+void* open(const char* bytes, std::size_t size, TakeBytes take, void* to) {
   auto processor = std::make_unique<Processor>();
-  const bool sound = processor->LoadFromSerializedProto({bytes, size}).ok() && processor->GetPieceSize() > 0;
-  return sound ? processor.release() : nullptr;
+  const auto status = processor->LoadFromSerializedProto({bytes, size});
+  if (status.ok()) return processor.release();
+  const std::string why = status.error_message();
+  take(to, why.data(), why.size());
+  return nullptr;
 }
 
 void close(void* model) { delete static_cast<Processor*>(model); }

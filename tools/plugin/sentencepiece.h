@@ -24,8 +24,8 @@ struct SentencePieceTraining {
 };
 
 struct SentencePieceCalls {
-  // Opens a model; null if the bytes are not a model.
-  void* (*open)(const char* bytes, std::size_t size);
+  // Opens a model that checked_piece_model() returned; on failure, returns null and passes the reason.
+  void* (*open)(const char* bytes, std::size_t size, TakeBytes take, void* to);
   void (*close)(void* model);
   // Passes each piece that text may become, in the order of numbers.
   void (*entries)(void* model, TakeBytes take, void* to);

@@ -5,18 +5,15 @@
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "tools/text/lines.h"
+#include "tools/text/piece_model.h"
 #include "tools/text/sentencepiece_module.h"
 
 namespace graphrun {
 namespace {
 
-constexpr std::uint64_t kLargestModel = std::uint64_t{1} << 28;  // bytes
+constexpr std::uint64_t kLargestModel = std::uint64_t{1} << 26;  // bytes
 // The trainer splits its sums among threads, so the result depends on their number, which must not depend on the machine.
 constexpr int kTrainingThreads = 4;
-
-[[noreturn]] void subword_error(std::string text, std::vector<std::string> notes) {
-  throw UserError(ExitCode::kBadData, "E0657 bad-subwords", std::move(text), std::move(notes));
-}
 
 // SentencePiece's message without its source location.
 std::string reason(std::string text) {
@@ -54,11 +51,10 @@ const char* next_of_source(void* from, std::size_t* size) {
 }  // namespace
 
 Subwords::Subwords(std::string bytes, const std::string& name) : bytes_(std::move(bytes)) {
-  model_ = sentencepiece_module().open(bytes_.data(), bytes_.size());
-  if (model_ != nullptr) return;
-  subword_error(fmt::format("{} is not a SentencePiece model", name),
-                {fmt::format("note: expected what spm_train writes as PREFIX.model; found {} bytes", bytes_.size()),
-                 "help: vocabulary { size: 8000 } without a model trains one on the training data"});
+  const std::string checked = checked_piece_model(bytes_, name);
+  std::string why;
+  model_ = sentencepiece_module().open(checked.data(), checked.size(), add_to_text, &why);
+  if (model_ == nullptr) bad_piece_model(name, reason(std::move(why)));
 }
 
 Subwords::~Subwords() {
@@ -75,11 +71,13 @@ std::shared_ptr<const Subwords> Subwords::train(const SubwordTraining& training,
                                           static_cast<std::int64_t>(kLongestLine)};
   std::string made;
   TextSource from = next;
-  if (!sentencepiece_module().train(&settings, next_of_source, &from, add_to_text, &made))
-    subword_error(fmt::format("no {} subwords of the training texts of field '{}': {}", merges ? "BPE" : "unigram",
-                              training.field, reason(std::move(made))),
-                  {fmt::format("note: {} pieces were requested", training.size),
-                   "help: vocabulary { size: … } sets the number; every character of the texts is at least one piece"});
+  if (!sentencepiece_module().train(&settings, next_of_source, &from, add_to_text, &made)) {
+    throw UserError(ExitCode::kBadData, "E0657 bad-subwords",
+                    fmt::format("no {} subwords of the training texts of field '{}': {}", merges ? "BPE" : "unigram",
+                                training.field, reason(std::move(made))),
+                    {fmt::format("note: {} pieces were requested", training.size),
+                     "help: vocabulary { size: … } sets the number; every character of the texts is at least one piece"});
+  }
   return std::make_shared<const Subwords>(std::move(made), fmt::format("the model of field '{}'", training.field));
 }
 

@@ -30,6 +30,7 @@ std::unique_ptr<Kind> make_models(const std::string& folder, Children& children)
 std::unique_ptr<Kind> make_checkpoints(const std::string& folder, Children& children);
 std::unique_ptr<Kind> make_data(const std::string& folder, Children& children);
 std::unique_ptr<Kind> make_lines(const std::string& folder, Children& children);
+std::unique_ptr<Kind> make_piece_models(const std::string& folder, Children& children);
 
 struct NamedKind {
   std::string name;
@@ -37,7 +38,8 @@ struct NamedKind {
 };
 inline const std::vector<NamedKind>& kinds() {
   static const std::vector<NamedKind> kAll = {{"graph", make_graphs},           {"job", make_jobs},  {"model", make_models},
-                                              {"checkpoint", make_checkpoints}, {"data", make_data}, {"infer", make_lines}};
+                                              {"checkpoint", make_checkpoints}, {"data", make_data}, {"infer", make_lines},
+                                              {"pieces", make_piece_models}};
   return kAll;
 }
 

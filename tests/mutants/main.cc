@@ -1,4 +1,4 @@
-// mutants --kind graph|job|model|checkpoint|data|infer --first SEED --count N --seconds S --save FOLDER
+// mutants --kind graph|job|model|checkpoint|data|infer|pieces --first SEED --count N --seconds S --save FOLDER
 // mutants --replay FOLDER
 //
 // Mutates valid inputs of one kind, one mutant per seed, and reads each as the programs do, in a forked child with limits on
@@ -58,7 +58,7 @@ class WorkFolder {
 const NamedKind& kind_named(const std::string& name) {
   for (const NamedKind& kind : kinds())
     if (kind.name == name) return kind;
-  throw UsageError("--kind takes graph, job, model, checkpoint, data or infer, found '" + name + "'");
+  throw UsageError("--kind takes graph, job, model, checkpoint, data, infer or pieces, found '" + name + "'");
 }
 
 double seconds_since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
@@ -180,7 +180,8 @@ class Hunt {
 
 int hunt(const std::vector<std::string>& arguments) {
   po::options_description options("options", 100);
-  options.add_options()("help", "this")("kind", po::value<std::string>(), "graph, job, model, checkpoint, data or infer")(
+  options.add_options()("help", "this")("kind", po::value<std::string>(),
+                                        "graph, job, model, checkpoint, data, infer or pieces")(
       "first", po::value<std::uint64_t>()->default_value(1), "the first seed")(
       "count", po::value<std::uint64_t>()->default_value(1000), "seeds from it on")(
       "seconds", po::value<double>()->default_value(std::numeric_limits<double>::infinity(), "inf"),

@@ -32,8 +32,8 @@ struct PackedForm {
   // Whether the other factor's rows are rounded, once for all panels.
   bool rounds_rows() const { return pairs || matrix == WeightForm::kInt8; }
   // Whether to use it outside shared loops too: in int8 and bfloat16 always, because the result for a row must not depend on
-  // the number of rows. (With pairs the result does depend on it, by rounding errors: libxsmm's code for few rows adds in a
-  // different order.) Columns are the unit of work for threads, so many rows of few columns are left to other code.
+  // the number of rows; pairs give the same bits either way. Columns are the unit of work for threads, so many rows of few
+  // columns are left to other code.
   bool serves_alone(const MatrixProduct& product) const {
     if (product.m <= kFewRows) return true;
     return !pairs && (matrix != WeightForm::kFloat32 || product.n >= kManyColumns);

@@ -4,11 +4,8 @@
 
 #include "ops/matmul/instructions/pairs.h"
 #include "ops/matmul/instructions/pairs_amx.h"
+#include "ops/matmul/instructions/pairs_dot.h"
 #include "runtime/base/processor.h"
-
-#if defined(__x86_64__)
-#include <libxsmm.h>
-#endif
 
 namespace graphrun {
 
@@ -22,48 +19,13 @@ std::span<const PairSet> pair_sets() {
   return sets;
 }
 
-RoundedProduct::Code RoundedProduct::write_code(std::int64_t width, std::int64_t rows, std::int64_t terms, bool adds) const {
-#if defined(__x86_64__)
-  static_assert(sizeof(libxsmm_bfloat16) == sizeof(BFloat16Bits));
-  const auto as_int = [](std::int64_t x) { return static_cast<int>(x); };
-  const int lda = as_int(width), ldb = as_int(terms), ldc = as_int(product_.n), flags = LIBXSMM_GEMM_FLAG_VNNI_A,
-            prefetch = LIBXSMM_PREFETCH_NONE;
-  const float alpha = 1, beta = adds ? 1 : 0;
-  return libxsmm_bsmmdispatch(as_int(width), as_int(rows), as_int(terms), &lda, &ldb, &ldc, &alpha, &beta, &flags, &prefetch);
-#else
-  (void)width, (void)rows, (void)terms, (void)adds;
-  return nullptr;
-#endif
-}
-
-std::size_t RoundedProduct::code_for(IndexRun columns, IndexRun rows, IndexRun terms) const {
-  const bool adds = product_.accumulate || terms.begin > 0;
-  return static_cast<std::size_t>((columns.size < panel_) * 8 + (rows.size < kRows) * 4 + (terms.size < kTerms) * 2 + adds);
-}
-
 RoundedProduct::RoundedProduct(const MatrixProduct& product, std::int64_t panel)
     : RoundedProduct(product, panel, pair_sets().empty() ? PairSet::kDot : pair_sets().back()) {}
 
 RoundedProduct::RoundedProduct(const MatrixProduct& product, std::int64_t panel, PairSet set)
     : product_(product), panel_(panel), set_(set), step_(set == PairSet::kAmx ? kPairTileTerms : 2) {
   static_assert(kTerms % kPairTileTerms == 0 && kRows <= kMostOfPairBlock && kMostPanel <= kMostOfPairBlock);
-  if (!multiplies_bfloat16() || product.m <= 0 || product.n <= 0 || product.k <= 0) return;
-  if (set_ == PairSet::kAmx) {
-    available_ = true;
-    return;
-  }
-  // All combinations of whole and partial runs, each as the first of its sum or not.
-  for (const std::int64_t p : {std::int64_t{0}, panels() - 1}) {
-    for (const std::int64_t r : {std::int64_t{0}, row_runs() - 1}) {
-      for (std::int64_t t = 0; t < term_runs(); ++t) {
-        const IndexRun columns = columns_of(p), rows = rows_of(r), terms = terms_of(t);
-        Code& place = code_[code_for(columns, rows, terms)];
-        if (place == nullptr) place = write_code(columns.size, rows.size, terms.size, product.accumulate || t > 0);
-        if (place == nullptr) return;
-      }
-    }
-  }
-  available_ = true;
+  available_ = multiplies_bfloat16() && product.m > 0 && product.n > 0 && product.k > 0;
 }
 
 void RoundedProduct::round_rows(const float* a, IndexRun rows, IndexRun terms, BFloat16Bits* to) const {
@@ -96,12 +58,9 @@ void RoundedProduct::round_right(const float* b, BFloat16Bits* right, std::int64
 
 void RoundedProduct::multiply(IndexRun columns, IndexRun rows, IndexRun terms, const BFloat16Bits* panel,
                               const BFloat16Bits* left, float* c) const {
-  float* const sums = c + rows.begin * product_.n + columns.begin;
-  if (set_ == PairSet::kAmx) {
-    const bool adds = product_.accumulate || terms.begin > 0;
-    return multiply_pairs({panel, left, sums, product_.n, rows.size, columns.size, terms.size, adds});
-  }
-  code_[code_for(columns, rows, terms)](panel, left, sums);
+  const PairBlock block{panel,        left,       c + rows.begin * product_.n + columns.begin, product_.n, rows.size,
+                        columns.size, terms.size, product_.accumulate || terms.begin > 0};
+  set_ == PairSet::kAmx ? multiply_pairs_in_tiles(block) : multiply_pairs_by_dots(block);
 }
 
 void RoundedProduct::multiply_rows(const float* a, const BFloat16Bits* right, float* c, std::int64_t begin, std::int64_t end,

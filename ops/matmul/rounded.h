@@ -1,9 +1,9 @@
 // Products with both factors rounded to bfloat16, for processors that multiply pairs of them (multiplies_bfloat16). Sums are
-// float32, in an order that depends on the sizes alone. Subnormal float32 numbers, in a factor or a sum, count as 0.
+// float32, each in an order that depends on the number of terms alone. Subnormal float32 numbers, in a factor or a sum, count
+// as 0.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@ namespace graphrun {
 
 using BFloat16Bits = std::uint16_t;
 
-// The instructions that multiply pairs: those of AVX512_BF16, for which libxsmm generates code, or of AMX (pairs_amx.h).
+// The instructions that multiply pairs: those of AVX512_BF16 (pairs_dot.h) or of AMX (pairs_amx.h).
 enum class PairSet : std::uint8_t { kDot, kAmx };
 // The sets that this processor supports, the fastest last.
 std::span<const PairSet> pair_sets();
@@ -32,7 +32,7 @@ class RoundedProduct {
   // Whether rounding pays for a matrix with this many columns: not if a panel would be mostly empty.
   static bool serves(std::int64_t columns) { return columns >= kColumnStep; }
 
-  // With panels of `panel` columns. It is unavailable if there is no code for this processor or these sizes.
+  // With panels of `panel` columns. It is unavailable if the processor has no instructions for it or if a size is 0.
   RoundedProduct(const MatrixProduct& product, std::int64_t panel);
   RoundedProduct(const MatrixProduct& product, std::int64_t panel, PairSet set);
   bool available() const { return available_; }
@@ -63,9 +63,6 @@ class RoundedProduct {
   // The rows and terms of a run: kRows rows and some panels, of kTerms terms each, fit a core's cache. Multiples of a tile's.
   static constexpr std::int64_t kRows = 32, kTerms = 1024;
 
-  // Arguments: a panel of [terms / 2, width] pairs; rows [rows, terms]; C's row. libxsmm is column-major, so the panel is its
-  // A.
-  using Code = void (*)(const BFloat16Bits* panel, const BFloat16Bits* rows, float* c, ...);
   struct IndexRun {
     std::int64_t begin = 0, size = 0;
   };
@@ -77,8 +74,6 @@ class RoundedProduct {
   IndexRun columns_of(std::int64_t panel) const { return {panel * panel_, std::min(panel_, product_.n - panel * panel_)}; }
   void round_rows(const float* a, IndexRun rows, IndexRun terms, BFloat16Bits* to) const;
   void round_panel(const float* b, IndexRun columns, IndexRun terms, BFloat16Bits* to) const;
-  Code write_code(std::int64_t width, std::int64_t rows, std::int64_t terms, bool adds) const;
-  std::size_t code_for(IndexRun columns, IndexRun rows, IndexRun terms) const;
   void multiply(IndexRun columns, IndexRun rows, IndexRun terms, const BFloat16Bits* panel, const BFloat16Bits* left,
                 float* c) const;
 
@@ -87,7 +82,6 @@ class RoundedProduct {
   PairSet set_;
   std::int64_t step_;  // the number of terms is padded to a multiple
   bool available_ = false;
-  std::array<Code, 16> code_{};
 };
 
 }  // namespace graphrun

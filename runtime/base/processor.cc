@@ -1,14 +1,12 @@
 #include "runtime/base/processor.h"
 
 #include <cstddef>
-#include <cstdlib>
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <libxsmm.h>
 #include <sys/syscall.h>
 #endif
 
@@ -48,15 +46,6 @@ bool has_amx(unsigned int feature) {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kAmxTile) != 0 && (d & feature) != 0 && may_use_tiles();
 }
 
-// The first call to libxsmm also sets OMP_PROC_BIND, if it is not set. Programs that this process starts would inherit it, and
-// OpenMP would bind each of them to one core.
-int libxsmm_processor() {
-  const bool is_set = std::getenv("OMP_PROC_BIND") != nullptr;
-  const int processor = libxsmm_get_target_archid();
-  if (!is_set) unsetenv("OMP_PROC_BIND");
-  return processor;
-}
-
 #else
 
 constexpr unsigned int kAmxBFloat16 = 0, kAmxInt8 = 0;
@@ -92,9 +81,8 @@ bool may_write_code() {
 
 bool multiplies_bfloat16() {
 #if defined(__x86_64__)
-  static const bool yes = may_write_code() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16") &&
-                          libxsmm_processor() >= LIBXSMM_X86_AVX512_CPX;
+  static const bool yes = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");
   return yes;
 #else
   return false;

@@ -6,12 +6,12 @@
 namespace graphrun {
 
 // Whether a program may write machine code and run it. It may not where the system forbids memory to be both written and
-// executed: under systemd's MemoryDenyWriteExecute, or under SELinux without execmem. oneDNN, libxsmm and asmjit all need it;
+// executed: under systemd's MemoryDenyWriteExecute, or under SELinux without execmem. oneDNN and asmjit need it;
 // without it matrix products and pointwise ops use precompiled kernels. Tried once.
 bool may_write_code();
 
-// Whether the processor multiplies pairs of bfloat16 and accumulates in float32 (x86's AVX512_BF16), and libxsmm may generate
-// code for that. On Zen 4 it has twice the throughput of float32 products; with AMX (below), there is a faster way.
+// Whether the processor multiplies pairs of bfloat16 and accumulates in float32 (x86's AVX512_BF16). On Zen 4 that has twice
+// the throughput of float32 products; with AMX (below), there is a faster way.
 bool multiplies_bfloat16();
 
 // Whether the processor multiplies tiles of 8-bit integers or of bfloat16 (x86's AMX), and the system lets this process use

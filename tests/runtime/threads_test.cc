@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "runtime/base/processor.h"
 #include "runtime/base/status.h"
 
 namespace graphrun {
@@ -84,13 +82,6 @@ TEST_F(Threads, ThrowTheFirstFailure) {
       EXPECT_STREQ(error.what(), "error[E0601]: 123");
     }
   }
-}
-
-// Libraries of products may set variables of OpenMP, which programs that this process starts inherit.
-TEST_F(Threads, OfProgramsThatAreStartedAreNotBound) {
-  if (std::getenv("OMP_PROC_BIND") != nullptr) GTEST_SKIP() << "OMP_PROC_BIND is set";
-  multiplies_bfloat16();
-  EXPECT_EQ(std::getenv("OMP_PROC_BIND"), nullptr);
 }
 
 }  // namespace

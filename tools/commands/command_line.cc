@@ -184,7 +184,7 @@ const Device& parse_device(const std::string& name, bool needs_cpu, const Commun
           "E0512 no-run-time-code",
           {},
           "this system does not let programs execute code that they generate: precompiled kernels are used, "
-          "which are slower, and products stay in float32",
+          "which are slower",
           {"help: allow it: MemoryDenyWriteExecute=no for systemd, execmem for SELinux"}};
       fmt::print(stderr, "{}", render(warning));
     }

@@ -21,4 +21,17 @@ void pairs_by_line(const Pairs& pairs, std::uint16_t* to);
 // Writes [terms / 2, lines] pairs.
 void pairs_by_term(const Pairs& pairs, std::uint16_t* to);
 
+inline constexpr std::int64_t kMostOfPairBlock = 48;  // rows, and columns: three vectors or tiles
+
+// A product of rows and columns that are packed so.
+struct PairBlock {
+  const std::uint16_t* panel = nullptr;  // [terms / 2, width] pairs
+  const std::uint16_t* rows = nullptr;   // [count, terms]
+  float* sums = nullptr;                 // [count, width], at the start of a larger matrix's rows
+  std::int64_t sums_row = 0;             // numbers from one row of sums to the next
+  std::int64_t count = 0, width = 0;     // at most kMostOfPairBlock
+  std::int64_t terms = 0;
+  bool adds = false;  // to the sums that are there
+};
+
 }  // namespace graphrun

@@ -79,7 +79,7 @@ TileShapes shapes_for(std::int64_t count, std::int64_t width) {
 
 }  // namespace
 
-GRAPHRUN_PAIR_TILES void multiply_pairs(const PairBlock& b) {
+GRAPHRUN_PAIR_TILES void multiply_pairs_in_tiles(const PairBlock& b) {
   if (b.count <= 0 || b.width <= 0) return;
   const TileShapes shapes = shapes_for(b.count, b.width);
   flush_before_tiles();
@@ -96,7 +96,7 @@ GRAPHRUN_PAIR_TILES void multiply_pairs(const PairBlock& b) {
 
 #else
 
-void multiply_pairs(const PairBlock&) { throw InternalError("this processor has no AMX"); }
+void multiply_pairs_in_tiles(const PairBlock&) { throw InternalError("this processor has no AMX"); }
 
 #endif
 

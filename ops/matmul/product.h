@@ -83,7 +83,7 @@ void multiply(const MatrixProduct& product, const ProductBlock& block, const dou
 // The scratch space of a block, in bytes, a multiple of kAlignment.
 std::size_t scratch_of_block(const MatrixProduct& product, DType dtype);
 
-// The plain kernel: cache-blocked, for float and double, with every instruction set (ops/matmul/plain.cc).
+// The plain kernel, for float and double, with every instruction set (ops/matmul/plain.cc).
 void multiply_plainly(const MatrixProduct& product, const ProductBlock& block, const float* a, const float* b, float* c);
 void multiply_plainly(const MatrixProduct& product, const ProductBlock& block, const double* a, const double* b, double* c);
 

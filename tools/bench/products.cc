@@ -1,10 +1,6 @@
 #include "tools/bench/products.h"
 
-#include <omp.h>
-
 #include <algorithm>
-#include <dnnl.hpp>
-#include <unordered_map>
 
 #include "compiler/ir/op.h"
 #include "ops/matmul/packed.h"
@@ -81,23 +77,22 @@ class HostProduct : public ProductAlone {
   bool by_panels_ = false;
 };
 
-// The same for factors that are already rounded to bfloat16: oneDNN for the whole product, or with each thread on its own rows,
-// or packed panels for few rows.
+// The same with rounded factors: the whole product by runs of rows that are already rounded, or packed panels for few rows.
 class RoundedHostProduct : public ProductAlone {
  public:
   RoundedHostProduct(const MatrixProduct& p, std::int64_t times)
       : p_(p),
         times_(times),
-        packed_(p, PackedForm::of_pairs()),
-        a_(zeros(p.m * p.k)),
-        b_(zeros(p.n * p.k)),
-        rows_(random_tensor({p.m * p.k}, 1)),
-        c_(random_tensor({p.m * p.n}, 1)) {
-    const std::int64_t parts = std::min<std::int64_t>(threads(), p.m);
-    for (std::int64_t i = 0; i < parts; ++i) parts_.emplace_back(*this, p.m * i / parts, p.m * (i + 1) / parts);
-    if (times == 1 || !packed_.available() || p.transpose_a) return;
-    panels_ = zeros(static_cast<std::int64_t>(packed_.bytes()) / 2);
-    by_panels_ = shortest_of_ten([&] { run_panels(1); }) < shortest_of_ten([&] { run_whole(); });
+        rounded_(p, kMostPanel),
+        a_(random_tensor({p.m * p.k}, 1)),
+        b_(random_tensor({p.n * p.k}, 1)),
+        c_(random_tensor({p.m * p.n}, 1)),
+        left_(rounded_.left_bytes() / sizeof(BFloat16Bits)),
+        right_(rounded_.right_bytes() / sizeof(BFloat16Bits)),
+        scratch_(static_cast<std::size_t>(threads() * RoundedProduct::scratch())) {
+    rounded_.round_left(a_.data<float>(), left_.data(), 0, rounded_.row_runs());
+    rounded_.round_right(b_.data<float>(), right_.data(), 0, p.n);
+    by_panels_ = times > 1 && !p.transpose_a && shortest_of_ten([&] { run_panels(1); }) < shortest_of_ten([&] { run_whole(); });
   }
   void run() const override {
     if (by_panels_) return run_panels(times_);
@@ -105,62 +100,29 @@ class RoundedHostProduct : public ProductAlone {
   }
 
  private:
-  // Computes rows [begin, end).
-  struct RowsOfProduct {
-    RowsOfProduct(const RoundedHostProduct& whole, std::int64_t begin, std::int64_t end) {
-      using Dims = dnnl::memory::dims;
-      using Type = dnnl::memory::data_type;
-      const MatrixProduct& p = whole.p_;
-      const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-      const dnnl::memory::desc a({end - begin, p.k}, Type::bf16, p.transpose_a ? Dims{1, p.m} : Dims{p.k, 1}),
-          b({p.k, p.n}, Type::bf16, p.transpose_b ? Dims{1, p.k} : Dims{p.n, 1}),
-          c({end - begin, p.n}, Type::f32, Dims{p.n, 1});
-      dnnl::primitive_attr attributes;
-      attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-      const dnnl::matmul::primitive_desc chosen(dnnl::matmul::desc(a, b, c), attributes, engine);
-      primitive = dnnl::matmul(chosen);
-      stream = dnnl::stream(engine);
-      auto* const from = const_cast<std::uint16_t*>(whole.a_.data()) + begin * (p.transpose_a ? 1 : p.k);
-      arguments = {{DNNL_ARG_SRC, dnnl::memory(a, engine, from)},
-                   {DNNL_ARG_WEIGHTS, dnnl::memory(b, engine, const_cast<std::uint16_t*>(whole.b_.data()))},
-                   {DNNL_ARG_DST, dnnl::memory(c, engine, whole.c_.data<float>() + begin * p.n)},
-                   {DNNL_ARG_SCRATCHPAD, dnnl::memory(chosen.scratchpad_desc(), engine)}};
-    }
-    dnnl::matmul primitive;
-    mutable dnnl::stream stream;
-    std::unordered_map<int, dnnl::memory> arguments;
-  };
-
-  static std::vector<std::uint16_t> zeros(std::int64_t n) { return std::vector<std::uint16_t>(static_cast<std::size_t>(n)); }
   void run_whole() const {
-    // oneDNN uses all threads, also inside another parallel region.
-    parallel_ranges(static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-      const int before = omp_get_max_threads();
-      omp_set_num_threads(1);
-      for (; begin < end; ++begin) {
-        const RowsOfProduct& part = parts_[static_cast<std::size_t>(begin)];
-        part.primitive.execute(part.stream, part.arguments);
-      }
-      omp_set_num_threads(before);
+    const std::int64_t runs = rounded_.row_runs(), parts = std::min<std::int64_t>(threads(), runs);
+    parallel_ranges(parts, 1, [&](std::int64_t begin, std::int64_t end) {
+      rounded_.multiply_block(left_.data(), b_.data<float>(), c_.data<float>(), runs * begin / parts, runs * end / parts, 0,
+                              rounded_.panels(), scratch_.data() + begin * RoundedProduct::scratch());
     });
   }
   void run_panels(std::int64_t times) const {
-    const std::int64_t panels = (p_.n + packed_.panel() - 1) / packed_.panel();
-    parallel_ranges(panels, 1, [&](std::int64_t begin, std::int64_t end) {
+    parallel_ranges(rounded_.panels(), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = 0; i < times; ++i) {
-        packed_.multiply(rows_.data<float>(), panels_.data(), c_.data<float>(), begin * packed_.panel(),
-                         std::min(p_.n, end * packed_.panel()), i % 2 != 0);
+        rounded_.multiply_rows(a_.data<float>(), right_.data(), c_.data<float>(), begin * kMostPanel,
+                               std::min(p_.n, end * kMostPanel), i % 2 != 0);
       }
     });
   }
 
   MatrixProduct p_;
   std::int64_t times_;
-  PackedProduct packed_;
-  std::vector<std::uint16_t> a_, b_, panels_;
-  Tensor rows_;
+  RoundedProduct rounded_;
+  Tensor a_, b_;
   mutable Tensor c_;
-  std::vector<RowsOfProduct> parts_;
+  std::vector<BFloat16Bits> left_, right_;
+  mutable std::vector<BFloat16Bits> scratch_;
   bool by_panels_ = false;
 };
 

@@ -19,10 +19,13 @@ void prefetch_to_write(float* c, std::int64_t row, std::int64_t rows, std::int64
 #ifdef __x86_64__
   // GCC uses the instruction only if told that the processor has it. Processors with AVX2 have it, or ignore it.
   if (int8_sets().back() == Int8Set::kPlain) return;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t j = 0; j < columns; j += kFloatsOfLine) asm volatile("prefetchw %0" : : "m"(c[r * row + j]));
-  }
+  const auto prefetch = [](float& x) { asm volatile("prefetchw %0" : : "m"(x)); };
+#else
+  const auto prefetch = [](float& x) { __builtin_prefetch(&x, 1); };
 #endif
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t j = 0; j < columns; j += kFloatsOfLine) prefetch(c[r * row + j]);
+  }
 }
 
 }  // namespace

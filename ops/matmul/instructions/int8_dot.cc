@@ -249,7 +249,7 @@ std::span<const Int8Set> int8_sets() {
   return sets;
 }
 
-void multiply_int8(const Int8Panel& panel, std::int32_t* sums, Int8Set set) {
+void multiply_int8(const Int8Panel& panel, std::int32_t* sums, [[maybe_unused]] Int8Set set) {
 #if defined(__x86_64__)
   if (set == Int8Set::kAmx) return multiply_amx(panel, sums);
   if (set == Int8Set::kVnni) return multiply_vnni(panel, sums);

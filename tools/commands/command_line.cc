@@ -172,7 +172,7 @@ std::vector<GraphRequest::Setting> set_bindings(const po::variables_map& options
   return bindings;
 }
 
-const Device& parse_device(const std::string& name, bool needs_cpu, const Communicator* together) {
+const Device& parse_device(std::string_view name, bool needs_cpu, const Communicator* together) {
   if (name == kAllDevices) return own_device(together);
   if (name == "auto" && !needs_cpu && together == nullptr) {
     if (const Device* const gpu = gpu_or_null()) return *gpu;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/compile.h"
@@ -63,7 +64,7 @@ po::options_description set_option();
 
 // Opens "cpu", "cuda", "cuda:N", "cuda:all" (see own_device) or "auto": GPU 0 if there is one, unless the command `needs_cpu`
 // or there are several processes; else the CPU. Throws UserError (kUsage, E0508) if the device is not available.
-const Device& parse_device(const std::string& name, bool needs_cpu = false, const Communicator* together = nullptr);
+const Device& parse_device(std::string_view name, bool needs_cpu = false, const Communicator* together = nullptr);
 inline constexpr const char* kDeviceHelp =
     "cpu, cuda, cuda:N (GPU N) or auto: GPU 0 if there is one and the other options do not need the CPU, else the CPU";
 inline constexpr const char* kDeviceOfEachHelp =

@@ -228,7 +228,7 @@ class NumberAnswerer : public Answerer {
 
 }  // namespace
 
-const InferSpec& infer_block(const LoadedJob& job, const std::string& name, std::vector<std::string> help) {
+const InferSpec& infer_block(const LoadedJob& job, std::string_view name, std::vector<std::string> help) {
   if (const InferSpec* mode = job.infer_named(name)) return *mode;
   if (name.empty()) {
     throw UserError(ExitCode::kInvalidGraph, "E0424 no-infer",

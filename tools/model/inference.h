@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/communicator/communicator.h"
@@ -71,7 +72,7 @@ void check_infer(const ir::Graph& graph, const Network& network);
 
 // The infer block of that name; the first if the name is empty. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph)
 // E0424 no-infer if the job has none, with `help`.
-const InferSpec& infer_block(const LoadedJob& job, const std::string& name, std::vector<std::string> help = {});
+const InferSpec& infer_block(const LoadedJob& job, std::string_view name, std::vector<std::string> help = {});
 // What the block says about alignment. Throws UserError (kUsage, E0429) if it has no `align`.
 const AlignSpec& alignment_of(const InferSpec& mode);
 

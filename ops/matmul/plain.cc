@@ -13,16 +13,14 @@
 #include "hwy/highway.h"
 #include "ops/matmul/panels_simd.h"
 #include "ops/matmul/product.h"
+#include "ops/vector-inl.h"
 #include "runtime/base/processor.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace graphrun {
 namespace HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T>
-using Tag = hn::ScalableTag<T>;
 template <class T>
 constexpr std::int64_t kLanes = hn::MaxLanes(Tag<T>());
 
@@ -49,10 +47,14 @@ struct Tile {
 template <class T, std::size_t R, std::size_t V, bool whole, bool prefetch>
 HWY_NOINLINE void multiply_strip(const Tile<T>& t) {
   const Tag<T> d;
-  const auto last = hn::FirstN(d, static_cast<std::size_t>(t.columns) - (V - 1) * hn::Lanes(d));
+  const std::size_t rest = static_cast<std::size_t>(t.columns) - (V - 1) * hn::Lanes(d);
+  // Below AVX2, masked accesses touch memory that is masked off.
+  constexpr bool masks = HWY_TARGET <= HWY_AVX2;
+  const auto last = hn::FirstN(d, rest);
   const auto load = [&](const T* from, std::size_t v) HWY_ATTR {
     from += v * hn::Lanes(d);
-    return whole || v + 1 < V ? hn::LoadU(d, from) : hn::MaskedLoad(last, d, from);
+    if (whole || v + 1 < V) return hn::LoadU(d, from);
+    return masks ? hn::MaskedLoad(last, d, from) : load_first<T>(from, rest).v;
   };
   // Loops over rows and vectors are unrolled by pragma: otherwise -O2 keeps their sums in memory.
   hn::Vec<Tag<T>> sum[R][V];
@@ -91,7 +93,13 @@ HWY_NOINLINE void multiply_strip(const Tile<T>& t) {
 #pragma GCC unroll 3
     for (std::size_t v = 0; v < V; ++v) {
       T* const to = t.c + static_cast<std::int64_t>(r) * t.c_row + v * hn::Lanes(d);
-      whole || v + 1 < V ? hn::StoreU(sum[r][v], d, to) : hn::BlendedStore(sum[r][v], last, d, to);
+      if (whole || v + 1 < V) {
+        hn::StoreU(sum[r][v], d, to);
+      } else if (masks) {
+        hn::BlendedStore(sum[r][v], last, d, to);
+      } else {
+        store_first<T>(sum[r][v], to, rest);
+      }
     }
   }
 }

@@ -121,7 +121,7 @@ class OrderedRun {
   }
 
   // This batch and those after it, until one comes alone. The threads last as long as that, however often the reader reads
-  // ahead.
+  // ahead: starting them takes time.
   void answer_apart(InferenceBatch first) {
     left_.clear(), is_over_ = false;
     on_own_threads(threads(), [&](int i) {

@@ -1,5 +1,6 @@
 #include "ops/matmul/instructions/pairs_dot.h"
 
+#include <cstring>
 #include <iterator>
 
 #include "runtime/base/processor.h"
@@ -27,8 +28,8 @@ constexpr __mmask16 kAllLanes = 0xFFFF;
 template <int R, int V, bool prefetch>
 GRAPHRUN_PAIR_DOTS void multiply_dots(const PairBlock& b, std::int64_t i, __mmask16 last) {
   const std::int64_t pairs = b.terms / 2;
-  const auto* const rows = reinterpret_cast<const std::uint32_t*>(b.rows) + i * pairs;
-  const auto* columns = reinterpret_cast<const std::uint32_t*>(b.panel);
+  const auto* const rows = b.rows + i * b.terms;
+  const auto* columns = b.panel;
   float* const sums = b.sums + i * b.sums_row;
   __m512 sum[R][V];
 #pragma GCC unroll 8
@@ -45,17 +46,19 @@ GRAPHRUN_PAIR_DOTS void multiply_dots(const PairBlock& b, std::int64_t i, __mmas
       }
     }
   }
-  for (std::int64_t k = 0; k < pairs; ++k, columns += b.width) {
+  for (std::int64_t k = 0; k < pairs; ++k, columns += 2 * b.width) {
     __m512bh w[V];
 #pragma GCC unroll 3
     for (int v = 0; v < V; ++v) {
       const __mmask16 there = v + 1 < V ? kAllLanes : last;
-      w[v] = reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi32(there, columns + v * kDotLanes));
-      if constexpr (prefetch) _mm_prefetch(reinterpret_cast<const char*>(columns + v * kDotLanes) + kDotAhead, _MM_HINT_T0);
+      w[v] = reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi32(there, columns + v * 2 * kDotLanes));
+      if constexpr (prefetch) _mm_prefetch(reinterpret_cast<const char*>(columns + v * 2 * kDotLanes) + kDotAhead, _MM_HINT_T0);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
-      const auto x = reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(rows[r * pairs + k])));
+      int pair = 0;
+      std::memcpy(&pair, rows + r * b.terms + 2 * k, sizeof pair);
+      const auto x = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
 #pragma GCC unroll 3
       for (int v = 0; v < V; ++v) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], x, w[v]);
     }
@@ -97,7 +100,8 @@ void multiply_dot_columns(const PairBlock& b) {
 
 void multiply_pairs_by_dots(const PairBlock& b) {
   static_assert(kMostOfPairBlock == 3 * kDotLanes);
-  b.count <= kDotRows&& gains_from_prefetching() ? multiply_dot_columns<true>(b) : multiply_dot_columns<false>(b);
+  if (b.count <= kDotRows && gains_from_prefetching()) return multiply_dot_columns<true>(b);
+  multiply_dot_columns<false>(b);
 }
 
 #else

@@ -14,7 +14,8 @@ std::string lay_out(const std::string& dot, const std::string& format) {
     throw UserError(
         ExitCode::kRunFailed, "E0514 no-graphviz",
         std::string("Graphviz's program 'dot', which draws graphs, can't be started: ") + std::strerror(ended.error),
-        {"help: Debian's package is graphviz", note});
+        ended.error == ENOENT ? std::vector<std::string>{"help: Debian's package is graphviz", note}
+                              : std::vector<std::string>{note});
   if (ended.code != 0) {
     const std::string why = ended.errors.empty() ? "" : ": " + ended.errors.substr(0, ended.errors.find('\n'));
     throw UserError(ExitCode::kRunFailed, "E0510 cannot-draw",

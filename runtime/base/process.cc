@@ -37,11 +37,7 @@ class MemoryFile {
 
   int descriptor() const { return descriptor_; }
   int error() const { return error_; }  // why there is no such file; 0 if there is
-  std::string text() const {
-    std::string text(static_cast<std::size_t>(lseek(descriptor_, 0, SEEK_END)), '\0');
-    text.resize(static_cast<std::size_t>(pread(descriptor_, text.data(), text.size(), 0)));
-    return text;
-  }
+  std::string text() const { return read_file("/proc/self/fd/" + std::to_string(descriptor_), std::uint64_t{1} << 32); }
 
  private:
   int descriptor_, error_ = 0;
@@ -67,7 +63,10 @@ EndedProgram run_program(const std::vector<std::string>& words, std::string_view
   posix_spawn_file_actions_destroy(&streams);
   if (ended.error != 0) return ended;
   int status = 0;
-  uninterrupted([&] { return waitpid(child, &status, 0); });
+  if (uninterrupted([&] { return waitpid(child, &status, 0); }) < 0) {
+    ended.error = errno;  // where the process ignores SIGCHLD, nothing tells how a child ended
+    return ended;
+  }
   ended.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   ended.output = files[1].text();
   ended.errors = files[2].text();

@@ -1,4 +1,4 @@
-// SentencePiece models, trained ones and such with small maps of characters, which split and join texts.
+// SentencePiece models, trained ones and ones with small maps of characters, which split and join texts.
 #include <array>
 #include <bit>
 #include <stdexcept>

@@ -18,8 +18,6 @@ using ir::Fold;
 using ir::FoldKind;
 
 constexpr std::size_t kMostFolds = 32, kNone = SIZE_MAX;
-// The least work, in additions, that each thread should have, and the least total that justifies waking other threads.
-constexpr std::int64_t kLeastShare = 65536, kLeastShared = 4 * kLeastShare;
 // A sum into few results over many rows is computed in parts, so that threads can share it. The number of parts depends on the
 // sizes alone: the bits are the same for any number of threads. Sums over fewer than kManyRows rows are added row by row.
 constexpr std::int64_t kMostParts = 16, kFewResults = 4096;

@@ -22,8 +22,6 @@ constexpr std::int64_t kMostPiece = 4096;
 constexpr std::size_t kPieceBytes = 40 * 1024;
 // Of temporaries and gathered operands; they are on the stack.
 constexpr std::size_t kMostBufferBytes = 96 * 1024;
-// The least total work, in additions, that justifies waking other threads (about 20 microseconds), and the least share of each.
-constexpr std::int64_t kLeastShared = 262144, kLeastShare = 65536;
 constexpr int kStreamCost = 4, kDrawCost = 8;
 
 template <class T>

@@ -19,6 +19,10 @@
 
 namespace graphrun {
 
+// The least work, in additions, that each thread should have, and the least total that justifies waking other threads, which
+// takes about 20 microseconds.
+inline constexpr std::int64_t kLeastShare = 65536, kLeastShared = 4 * kLeastShare;
+
 // Receives a program's results piece by piece: elements [begin, begin + n) of each, in memory that is valid until the next
 // piece.
 class PieceReader {

@@ -26,7 +26,7 @@
 
 namespace graphrun::cuda {
 
-constinit thread_local EmulatedThread emulated_thread;
+[[gnu::tls_model("initial-exec")]] constinit thread_local EmulatedThread emulated_thread;
 
 // The words that the threads of a warp share: two buffers, so that no thread overwrites what another still reads.
 struct EmulatedWarp {

@@ -13,7 +13,7 @@ using ir::kNone;
 using ir::ValueId;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using Kind = BackwardScanPlan::Sequence::Kind;
+using From = BackwardScanPlan::Sequence::Kind;
 
 const ir::TensorType kRow = {Type::kFloat, {Symbol::named("batch"), 4}};
 
@@ -50,7 +50,7 @@ struct Example {
     joint.d_inputs = {b.op("mul", {d_a, w}), d_x, b.op("mul", {d_a, h})};
   }
 
-  BackwardScanPlan::Sequence saved(ValueId v) const { return {Kind::kSaved, v}; }
+  BackwardScanPlan::Sequence saved(ValueId v) const { return {From::kSaved, v}; }
 };
 
 TEST(BackwardScan, SavesWhatItReads) {
@@ -60,7 +60,7 @@ TEST(BackwardScan, SavesWhatItReads) {
   EXPECT_THAT(plan.sums, ElementsAre(2u));
   EXPECT_THAT(plan.d_slices, ElementsAre(1u));
   EXPECT_THAT(plan.invariants, ElementsAre(2u));
-  const BackwardScanPlan::Sequence d_y{Kind::kOutputGradient, e.joint.seeds[1], 1}, x{Kind::kSlice, e.x, 1};
+  const BackwardScanPlan::Sequence d_y{From::kOutputGradient, e.joint.seeds[1], 1}, x{From::kSlice, e.x, 1};
   EXPECT_THAT(plan.sequences, ElementsAre(d_y, e.saved(e.h), x, e.saved(e.next)));
   EXPECT_THAT(plan.saved(), ElementsAre(e.h, e.next));
   EXPECT_THAT(plan.recomputed, IsEmpty());

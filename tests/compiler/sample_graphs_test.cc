@@ -82,9 +82,9 @@ Graph recurrent_graph() {
 
 namespace {
 
-class RandomGraph {
+class GraphMaker {
  public:
-  explicit RandomGraph(std::mt19937& random) : random_(random) {}
+  explicit GraphMaker(std::mt19937& random) : random_(random) {}
 
   Graph make(int nodes, bool is_root, int depth) {
     Graph g;
@@ -180,7 +180,7 @@ class RandomGraph {
 
 }  // namespace
 
-Graph random_graph(std::mt19937& random, int nodes) { return RandomGraph(random).make(nodes, true, 0); }
+Graph random_graph(std::mt19937& random, int nodes) { return GraphMaker(random).make(nodes, true, 0); }
 
 std::vector<std::string> files_in(const std::string& folder, const std::string& suffix) {
   std::vector<std::string> paths;

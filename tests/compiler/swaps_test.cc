@@ -10,23 +10,23 @@
 namespace graphrun {
 namespace {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using Parts = std::vector<std::pair<std::string, std::string>>;
 
-ir::Graph translator(const Settings& settings, bool training) {
+ir::Graph translator(const Parts& settings, bool training) {
   GraphRequest request;
   request.path = "translator.pbtxt";
   request.from_graphs = true;
   request.graphs_root = tests::source_folder() + "/graphs";
   request.training = training;
   for (const auto& [name, value] :
-       Settings{{"source_vocabulary", "7"}, {"target_vocabulary", "9"}, {"embed", "4"}, {"hidden", "4"}}) {
+       Parts{{"source_vocabulary", "7"}, {"target_vocabulary", "9"}, {"embed", "4"}, {"hidden", "4"}}) {
     request.bindings.push_back({name, value, {}});
   }
   for (const auto& [name, value] : settings) request.bindings.push_back({name, value, {}});
   return load_graph(request);
 }
 
-void expect_sound(const Settings& settings) {
+void expect_sound(const Parts& settings) {
   std::string said;
   for (const auto& [name, value] : settings) said += "--set " + name + "=" + value + " ";
   SCOPED_TRACE(said);
@@ -40,10 +40,10 @@ void expect_sound(const Settings& settings) {
   EXPECT_FALSE(cut_for_generation(translator(settings, false), {"decode", "y", "logits", {"alignment"}}).states.empty());
 }
 
-const Settings kDecoders = {{"decoders/two_level.pbtxt", "decoder.conditional.attention"},
-                            {"decoders/deep.pbtxt(depth = 2)", "decoder.conditional.attention"},
-                            {"decoders/gnmt.pbtxt(depth = 2)", "decoder.attention"},
-                            {"decoders/cyton.pbtxt(depth = 2, dropout = 0.2)", "decoder.attention"}};
+const Parts kDecoders = {{"decoders/two_level.pbtxt", "decoder.conditional.attention"},
+                         {"decoders/deep.pbtxt(depth = 2)", "decoder.conditional.attention"},
+                         {"decoders/gnmt.pbtxt(depth = 2)", "decoder.attention"},
+                         {"decoders/cyton.pbtxt(depth = 2, dropout = 0.2)", "decoder.attention"}};
 
 TEST(Swaps, OfEncoders) {
   for (const char* encoder : {"encoders/bidirectional.pbtxt", "encoders/context_aware.pbtxt", "encoders/gnmt.pbtxt(depth = 2)",
@@ -58,7 +58,7 @@ TEST(Swaps, OfCells) {
     const bool narrow = std::string(cell) == "sru";
     for (const auto& [decoder, unused] : kDecoders) {
       if (narrow && decoder != "decoders/two_level.pbtxt") continue;
-      Settings settings = {{"decoder", decoder}, {"cell", std::string("cells/") + cell + ".pbtxt"}};
+      Parts settings = {{"decoder", decoder}, {"cell", std::string("cells/") + cell + ".pbtxt"}};
       if (narrow) settings.emplace_back("encoder", "encoders/context_aware.pbtxt");
       expect_sound(settings);
     }

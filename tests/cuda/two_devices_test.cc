@@ -19,19 +19,19 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kNetwork = R"(
+const std::string kLoopAndProduct = R"(
 graph "network" {
   input %x: FLOAT[time, batch, 8]
   parameter %U: FLOAT[8, 8] = uniform(0.5)
   parameter %V: FLOAT[8, 8] = uniform(0.5)
   %h0: FLOAT[batch, 8] = zeros(; shape=[batch, 8])
 )" + tests::elman_loop("end", 8) +
-                             R"(  %y = matmul(%end, %V)
+                                    R"(  %y = matmul(%end, %V)
   output "y" = %y
 }
 )";
 
-Program network() { return compile(ir::parse(kNetwork, "network"), {}); }
+Program network() { return compile(ir::parse(kLoopAndProduct, "network"), {}); }
 
 class CudaTwoDevices : public ::testing::Test {
  protected:

@@ -144,7 +144,7 @@ CaseBuilder update(const std::string& op, const std::string& name, const Sizes& 
 }
 
 // A parameter of these sizes at update t, with slots of the matching shapes.
-CaseBuilder adafactor(const std::string& name, const Sizes& sizes, double t, double beta1 = 0) {
+CaseBuilder adafactor_case(const std::string& name, const Sizes& sizes, double t, double beta1 = 0) {
   CaseBuilder c("adafactor_update", name);
   c.in(uniform(sizes)).in(uniform(sizes, -1, 1, 2));
   if (sizes.size() < 2) {
@@ -163,17 +163,18 @@ CaseBuilder adafactor(const std::string& name, const Sizes& sizes, double t, dou
 }
 
 void add_adafactor(std::vector<Case>& cases) {
-  cases.push_back(adafactor("a matrix, the first update", {3, 7}, 1));
-  cases.push_back(adafactor("a matrix, later, scaled", {5, 4}, 3).in(floats({}, {0.5})));
-  cases.push_back(adafactor("with momentum and both decays", {4, 3}, 2, 0.9).with("l2", 0.2).with("weight_decay", 0.3));
-  cases.push_back(adafactor("square", {4, 4}, 2, 0.5));
-  cases.push_back(adafactor("a vector", {9}, 5).with("clip", 0.3).with("beta2_decay", 0.5));
-  cases.push_back(adafactor("a vector with momentum", {9}, 5, 0.8).with("epsilon2", 10.0));
-  cases.push_back(adafactor("a scalar", {}, 2));
-  cases.push_back(adafactor("matrices", {2, 3, 5}, 2));
-  cases.push_back(adafactor("steps as long as the rate", {3, 7}, 10000).with("relative_step", false).with("epsilon1", 0.01));
-  cases.push_back(adafactor("of no size but its own", {3, 7}, 10000).with("scale_parameter", false));
-  cases.push_back(adafactor("nothing", {0, 7}, 2));
+  cases.push_back(adafactor_case("a matrix, the first update", {3, 7}, 1));
+  cases.push_back(adafactor_case("a matrix, later, scaled", {5, 4}, 3).in(floats({}, {0.5})));
+  cases.push_back(adafactor_case("with momentum and both decays", {4, 3}, 2, 0.9).with("l2", 0.2).with("weight_decay", 0.3));
+  cases.push_back(adafactor_case("square", {4, 4}, 2, 0.5));
+  cases.push_back(adafactor_case("a vector", {9}, 5).with("clip", 0.3).with("beta2_decay", 0.5));
+  cases.push_back(adafactor_case("a vector with momentum", {9}, 5, 0.8).with("epsilon2", 10.0));
+  cases.push_back(adafactor_case("a scalar", {}, 2));
+  cases.push_back(adafactor_case("matrices", {2, 3, 5}, 2));
+  cases.push_back(
+      adafactor_case("steps as long as the rate", {3, 7}, 10000).with("relative_step", false).with("epsilon1", 0.01));
+  cases.push_back(adafactor_case("of no size but its own", {3, 7}, 10000).with("scale_parameter", false));
+  cases.push_back(adafactor_case("nothing", {0, 7}, 2));
   cases.push_back(CaseBuilder("adafactor_update", "no gradient, and an epsilon1 too small for float32")
                       .in(uniform({3, 4}))
                       .in(floats({3, 4}, std::vector<double>(12, 0.0)))
@@ -183,9 +184,9 @@ void add_adafactor(std::vector<Case>& cases) {
                       .in(floats({}, {0.02}))
                       .in(floats({}, {1}))
                       .with("epsilon1", 1e-50));
-  cases.push_back(adafactor("large", {300, 201}, 7).large());
-  cases.push_back(adafactor("large matrices", {3, 70, 201}, 7, 0.9).large());
-  cases.push_back(adafactor("large vector", {70001}, 7).large());
+  cases.push_back(adafactor_case("large", {300, 201}, 7).large());
+  cases.push_back(adafactor_case("large matrices", {3, 70, 201}, 7, 0.9).large());
+  cases.push_back(adafactor_case("large vector", {70001}, 7).large());
 }
 
 void add_updates(std::vector<Case>& cases) {

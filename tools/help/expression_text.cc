@@ -10,28 +10,27 @@ namespace graphrun {
 namespace {
 
 using ir::kNone;
-using ir::Node;
 using ir::ValueId;
 
-bool is_leaf(const Node& node) { return ir::plays(node, ir::Role::kNumber) || ir::plays(node, ir::Role::kSize); }
+bool is_leaf(const ir::Node& node) { return ir::plays(node, ir::Role::kNumber) || ir::plays(node, ir::Role::kSize); }
 
 }  // namespace
 
 ExpressionText::ExpressionText(const ir::Graph& graph, std::map<ValueId, std::string> names)
     : graph_(graph), names_(std::move(names)) {}
 
-const Node* ExpressionText::node_of(ValueId v) const {
+const ir::Node* ExpressionText::node_of(ValueId v) const {
   const std::int32_t node = graph_.value(v).node;
   return node < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(node)];
 }
 
 ValueId ExpressionText::cast_to_float(ValueId v) const {
-  const Node* node = v == kNone || names_.count(v) != 0 ? nullptr : node_of(v);
+  const ir::Node* node = v == kNone || names_.count(v) != 0 ? nullptr : node_of(v);
   const bool is_cast = node != nullptr && ir::plays(*node, ir::Role::kCast) && graph_.type(v).type == Type::kFloat;
   return is_cast && graph_.type(node->inputs[0]).type != Type::kFloat ? node->inputs[0] : kNone;
 }
 
-ValueId ExpressionText::operand(const Node& node, std::size_t i) const {
+ValueId ExpressionText::operand(const ir::Node& node, std::size_t i) const {
   const ValueId v = node.inputs[i], before = cast_to_float(v);
   if (before == kNone) return v;
   const ir::Promotion promotion = node.op->promotion;
@@ -45,7 +44,7 @@ ValueId ExpressionText::operand(const Node& node, std::size_t i) const {
 }
 
 void ExpressionText::count(ValueId v) {
-  const Node* node = node_of(v);
+  const ir::Node* node = node_of(v);
   if (names_.count(v) != 0 || node == nullptr || is_leaf(*node) || ++reads_[v] > 1) return;
   for (std::size_t i = 0; i < node->inputs.size(); ++i) {
     if (node->inputs[i] != kNone) count(operand(*node, i));
@@ -68,7 +67,7 @@ std::string ExpressionText::of(const std::vector<std::pair<std::string, ValueId>
 
 ir::WrittenExpression ExpressionText::expression(ValueId v) {
   if (const auto it = names_.find(v); it != names_.end()) return {it->second};
-  const Node* node = node_of(v);
+  const ir::Node* node = node_of(v);
   if (node == nullptr) return {graph_.value(v).name};
   if (reads_[v] > 1) {
     shared_.emplace_back(fmt::format("t{}", shared_.size() + 1), v);
@@ -77,7 +76,7 @@ ir::WrittenExpression ExpressionText::expression(ValueId v) {
   return written(*node, static_cast<std::size_t>(graph_.value(v).result));
 }
 
-ir::WrittenExpression ExpressionText::written(const Node& node, std::size_t result) {
+ir::WrittenExpression ExpressionText::written(const ir::Node& node, std::size_t result) {
   if (ir::plays(node, ir::Role::kNumber))
     return ir::write_number(node.attributes.number("value"), graph_.type(node.outputs[0]).type);
   if (ir::plays(node, ir::Role::kSize)) return ir::write_size(node.attributes.dim("size"));
@@ -91,7 +90,7 @@ ir::WrittenExpression ExpressionText::written(const Node& node, std::size_t resu
   return {fmt::format("{} of {}", node.op->outputs.at(std::min(result, node.op->outputs.size() - 1)), all)};
 }
 
-std::string ExpressionText::call(const Node& node) {
+std::string ExpressionText::call(const ir::Node& node) {
   std::vector<std::string> parts;
   bool gap = false;  // operands after an absent one are passed by name
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {

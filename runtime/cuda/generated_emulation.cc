@@ -19,11 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// If races are watched, those of generated kernels are too.
+// Not optimized: kernels of tests take longer to compile than to run. No strict aliasing: packs of elements are read through
+// other types than they were written through. If races are watched, those of generated kernels are too.
 #if defined(__SANITIZE_THREAD__)
-constexpr const char* kWatched = " -g -fsanitize=thread";
+constexpr const char* kCompiler = "c++ -std=c++20 -O1 -g -fsanitize=thread -w -fno-strict-aliasing -fPIC";
 #else
-constexpr const char* kWatched = "";
+constexpr const char* kCompiler = "c++ -std=c++20 -O0 -w -fno-strict-aliasing -fPIC";
 #endif
 
 class EmulatedKernel;
@@ -81,14 +82,43 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
+std::vector<std::string_view> with_headers(std::vector<std::string_view> made_from) {
+  for (const DeviceHeader& header : device_headers()) made_from.insert(made_from.end(), {header.name, header.text});
+  return made_from;
+}
+
+// What the command prints goes to the file `log` in the folder.
+bool run(const std::string& command, const fs::path& folder) {
+  return std::system((command + " >" + (folder / "log").string() + " 2>&1").c_str()) == 0;
+}
+
+// The option that includes all headers, which lie in `folder`, in precompiled form: otherwise, reading them takes most of the
+// time that a kernel takes to compile. Empty unless the environment names a cache to keep that form in, which takes 40 MB.
+std::string precompiled_headers(const fs::path& folder) {
+  const std::string cached = CodeCache(with_headers({kCompiler, __VERSION__})).path();
+  if (std::getenv("GRAPHRUN_CACHE") == nullptr || cached.empty()) return "";
+  const std::string path = cached + ".h", precompiled = path + ".gch";
+  if (!fs::exists(precompiled)) {
+    std::string all;
+    for (const DeviceHeader& header : device_headers()) {
+      if (fs::path(header.name).extension() == ".h") all += "#include \"" + std::string(header.name) + "\"\n";
+    }
+    for (const fs::path& place : {fs::path(path), folder / "all.h"}) write(place, all);
+    // Other processes may write it too; the last one wins.
+    const std::string own = precompiled + folder.filename().string();
+    if (!run(kCompiler + (" -x c++-header -I " + folder.string()) + " -o " + own + " " + (folder / "all.h").string(), folder))
+      return "";
+    fs::rename(own, precompiled);
+  }
+  return " -include " + path;
+}
+
 void compile(const std::string& text, const fs::path& folder, const fs::path& library) {
   for (const DeviceHeader& header : device_headers()) write(folder / header.name, header.text);
   write(folder / "kernels.cc", text);
-  // No strict aliasing: packs of elements are read through other types than they were written through.
-  const std::string command = "c++ -std=c++20 -O1 -w -fno-strict-aliasing -fPIC -shared" + std::string(kWatched) + " -I " +
-                              folder.string() + " -o " + library.string() + " " + (folder / "kernels.cc").string() + " > " +
-                              (folder / "log").string() + " 2>&1";
-  if (std::system(command.c_str()) == 0) return;
+  const std::string command = kCompiler + (" -shared -I " + folder.string()) + precompiled_headers(folder) + " -o " +
+                              library.string() + " " + (folder / "kernels.cc").string();
+  if (run(command, folder)) return;
   throw InternalError("the host's compiler refuses generated kernels:\n" + text + "\n" +
                       read_file((folder / "log").string(), 1 << 20));
 }
@@ -99,9 +129,7 @@ void compile_waiting() {
   for (const auto& kernel : waiting) text += kernel->text();
   const WorkFolder folder;
   const fs::path library = folder.path / "kernels.so";
-  std::vector<std::string_view> made_from = {text, "c++", kWatched};
-  for (const DeviceHeader& header : device_headers()) made_from.insert(made_from.end(), {header.name, header.text});
-  const CodeCache cache(made_from);
+  const CodeCache cache(with_headers({text, kCompiler}));
   if (const std::optional<std::string> code = cache.find()) {
     write(library, *code);
   } else {

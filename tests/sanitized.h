@@ -1,8 +1,9 @@
-// Whether the running program has AddressSanitizer in it. The tests' own objects are the same with and without it
-// (GRAPHRUN_TEST_OBJECTS in tests/CMakeLists.txt), so this is known only when they run.
+// How much of a test runs. Whether the program has AddressSanitizer in it: the tests' own objects are the same with and without
+// it (GRAPHRUN_TEST_OBJECTS in tests/CMakeLists.txt), so this is known only when they run.
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 #include <vector>
 
 extern "C" __attribute__((weak)) void __asan_init();
@@ -11,11 +12,14 @@ namespace graphrun::tests {
 
 inline bool address_sanitized() { return &__asan_init != nullptr; }
 
-// Under AddressSanitizer, only the first `few`; else all. For lists whose later entries check other numbers but touch the same
-// memory.
+// Whether nothing is left out to save time: in tests/check_all and tests/cuda/prove.
+inline bool all_tests() { return std::getenv("GRAPHRUN_ALL_TESTS") != nullptr; }
+
+// The first `few`; all of them in all_tests() without AddressSanitizer. For lists whose first entries take the main paths
+// of the code.
 template <class T>
-std::vector<T> few_if_sanitized(std::vector<T> all, std::size_t few) {
-  if (address_sanitized() && few < all.size()) all.resize(few);
+std::vector<T> few_of(std::vector<T> all, std::size_t few) {
+  if ((!all_tests() || address_sanitized()) && few < all.size()) all.resize(few);
   return all;
 }
 

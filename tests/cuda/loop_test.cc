@@ -90,7 +90,7 @@ TEST_P(Loop, ComputesWhatTheCpuComputes) {
                                    {2, 100, 4, 8},
                                    // The text contains the sizes.
                                    {2, 3, 4, 132}};
-  for (const Shape4& shape : tests::few_if_sanitized(all, 2)) expect_what_the_cpu_computes(GetParam(), shape);
+  for (const Shape4& shape : tests::few_of(all, 2)) expect_what_the_cpu_computes(GetParam(), shape);
   if (!tests::is_emulated()) return;
   // Forward and backward were loops, and blocks synchronized in both.
   std::size_t loops = 0;
@@ -109,7 +109,7 @@ TEST_P(Loop, ComputesItInClusters) {
   // Fewer rows than clusters, as many, one more; columns that blocks cannot share evenly; weights too large for the cluster.
   const std::vector<Shape4> shapes = {{3, 1, 5, 16},  {4, 3, 4, 37}, {5, 7, 6, 18}, {1, 4, 4, 32},
                                       {2, 33, 8, 40}, {2, 5, 4, 96}, {2, 5, 4, 132}};
-  for (const Shape4& shape : tests::few_if_sanitized(shapes, 2)) expect_what_the_cpu_computes(GetParam(), shape);
+  for (const Shape4& shape : tests::few_of(shapes, 2)) expect_what_the_cpu_computes(GetParam(), shape);
   const bool multiplies = GetParam() != "lrn" && GetParam() != "sru";
   if (!multiplies) return;
   // A GPU runs narrower layers by rows, and has no room for all weights of wider ones.
@@ -168,7 +168,7 @@ class RoundedLoop : public ::testing::TestWithParam<std::tuple<std::string, Prod
 void RoundedLoop::expect_rounding(const std::vector<Shape4>& shapes) const {
   const auto& [cell, products] = GetParam();
   // Generated kernels take most of the time, and they are not sanitized.
-  for (const Shape4& shape : tests::few_if_sanitized(shapes, 1)) {
+  for (const Shape4& shape : tests::few_of(shapes, 1)) {
     const std::vector<Tensor> exact = run_layer(cell, shape, Precision::kFloat32, tests::tested_device());
     const Target target(tests::tested_device(), WeightForm::kFloat32, products);
     const std::vector<Tensor> found = run_layer(cell, shape, Precision::kFloat32, target);

@@ -12,6 +12,7 @@
 #include "runtime/execute/packed_weights.h"
 #include "runtime/scan/launch.h"
 #include "tests/cuda/device.h"
+#include "tests/sanitized.h"
 
 namespace graphrun {
 namespace {
@@ -254,10 +255,11 @@ std::string folds(const std::string& n, bool multiplies) {
   return text;
 }
 
-// Columns that are shorter than the threads that share one are many, that these do not divide, and that none share.
+// Columns shorter than the many threads that share one, columns that these do not divide, and columns that none share. The
+// first two differ in kind.
 TEST_F(RowLoops, ShareColumnsAmongThreads) {
   have_room();
-  for (const std::string n : {"1", "3", "9", "45", "100"}) {
+  for (const std::string& n : tests::few_of<std::string>({"1", "45", "3", "9", "100"}, 2)) {
     for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
       if (precision == Precision::kFloat64 && n != "45") continue;
       CompileOptions options;

@@ -15,8 +15,8 @@ using ::testing::Le;
 
 class CudaSearch : public tests::SearchFixture {
  protected:
-  // The emulated device is slow, especially under sanitizers: a few sentences use the same memory there.
-  CudaSearch() : SearchFixture(tests::address_sanitized() ? 4 : 11) {}
+  // The emulated device is slow, especially under sanitizers.
+  CudaSearch() : SearchFixture(tests::all_tests() && !tests::address_sanitized() ? 11 : 4) {}
   void SetUp() override {
     tests::tested_device();
     SearchFixture::SetUp();

@@ -58,6 +58,7 @@ class Machine:
             GRAPHRUN_TREE=str(TREE),
             GRAPHRUN_BUILD=str(ROOT / "lib"),
             GRAPHRUN_CACHE=str(self.work / "cache"),
+            GRAPHRUN_ALL_TESTS="1",
             GOMP_SPINCOUNT="2000",
         )
         # PyTorch brings its own libraries: it finds them as it would without us.

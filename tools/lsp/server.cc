@@ -128,7 +128,10 @@ class Server : public Workspace {
         continue;
       }
       const Json diagnostics = parse_json_or_discard(*result);
-      if (!diagnostics.is_array()) continue;
+      if (!diagnostics.is_array()) {
+        results_.erase(checked[k]);
+        continue;
+      }
       send_diagnostics(checked[k], diagnostics);
       results_[checked[k]] = {std::move(texts), diagnostics};
     }
@@ -205,10 +208,10 @@ class Server : public Workspace {
     }
   }
 
-  // Files on disk have changed, on which every open document may depend.
+  // Files on disk have changed, on which every open document may depend. Results stay until a new check replaces them, so that
+  // mistakes in the data do not vanish for a moment whenever a file is written.
   void take_disk() {
     documents_.touch();
-    results_.clear();
     for (const auto& [path, document] : documents_.all()) full_.insert(path);
   }
 
@@ -352,15 +355,13 @@ class Server : public Workspace {
     published_ = documents_.revision();
     for (const auto& [path, document] : documents_.all()) {
       const Analysis& a = analysis(path, Depth::kMeanings);
-      const bool check = a.job && full_.erase(path) != 0;
-      if (check) results_.erase(path);
       const auto known = results_.find(path);
       if (known != results_.end() && known->second.texts == texts_for(path)) {
         send_diagnostics(path, known->second.diagnostics);
-        continue;
+      } else {
+        send_diagnostics(path, diagnostics_json(documents_, path, a.diagnostics, encoding_));
       }
-      send_diagnostics(path, diagnostics_json(documents_, path, a.diagnostics, encoding_));
-      if (!check) continue;
+      if (!a.job || full_.erase(path) == 0) continue;
       checks_[path] = {std::make_unique<BackgroundCheck>([this, path = path] {
                          return json_text_of_bytes(diagnostics_json(documents_, path, check_file(path, documents_), encoding_));
                        }),

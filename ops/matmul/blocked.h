@@ -8,7 +8,7 @@
 
 namespace graphrun {
 
-// Whether this is faster than oneDNN.
+// Whether this is faster than the plain kernel.
 bool blocks_pay(const MatrixProduct& product);
 // Blocks of fewer rows or columns than this are not worth the copies of factors.
 inline constexpr std::int64_t kFewestOfBlock = 96;

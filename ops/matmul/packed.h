@@ -13,8 +13,8 @@
 
 namespace graphrun {
 
-// The most rows for which multiplying by packed pairs is faster than oneDNN, or for which one thread is enough if there are few
-// columns.
+// The most rows for which multiplying by packed pairs is faster than by float32 panels, or for which one thread is enough if
+// there are few columns.
 inline constexpr std::int64_t kFewRows = 128;
 inline constexpr std::int64_t kManyColumns = 256;  // enough for threads to share
 

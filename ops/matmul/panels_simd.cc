@@ -21,7 +21,7 @@ using Floats = hn::ScalableTag<float>;
 
 constexpr std::int64_t kLanes = hn::MaxLanes(Floats());
 constexpr bool kManyRegisters = kLanes >= 16;                 // 32, otherwise 16
-constexpr std::int64_t kMostRows = kManyRegisters ? 8 : 4;    // rows that are multiplied at once
+constexpr std::int64_t kMostRows = kManyRegisters ? 8 : 6;    // rows that are multiplied at once
 constexpr std::int64_t kMostSums = kManyRegisters ? 24 : 12;  // registers that hold sums
 constexpr std::int64_t kMostVectors = kMostSums / kMostRows;  // vectors of a panel that are multiplied at once
 constexpr std::int64_t kTermsAtOnce = 8;                      // between two points where the next panel is prefetched
@@ -67,6 +67,8 @@ HWY_NOINLINE void multiply_block(const PanelTask<T>& task, const Block& block) {
     for (int p = 0; p < P; ++p) {
 #pragma GCC unroll 3
       for (int v = 0; v < V; ++v) {
+        // Stores at the end would wait for lines that are not cached.
+        if (!task.adds) __builtin_prefetch(at(r, p, v), 1, 3);
         sum[r][p][v] = task.adds ? hn::LoadU(d, at(r, p, v)) : hn::Zero(d);
       }
     }
@@ -146,9 +148,9 @@ void multiply_columns(const PanelTask<T>& task, std::int64_t column, std::int64_
     multiply_some_panels<2, V, W, T>,
     multiply_some_panels<3, V, W, T>,
     multiply_some_panels<4, V, W, T>,
-#if HWY_TARGET <= HWY_AVX3
     multiply_some_panels<5, V, W, T>,
     multiply_some_panels<6, V, W, T>,
+#if HWY_TARGET <= HWY_AVX3
     multiply_some_panels<7, V, W, T>,
     multiply_some_panels<8, V, W, T>,
 #endif
@@ -212,17 +214,30 @@ void multiply(const PanelTask<T>& task) {
   task.width == kColumnStep ? multiply_width<kColumnStep>(task) : multiply_width<2 * kColumnStep>(task);
 }
 
-// Four rows of four columns.
-HWY_INLINE void transpose_square(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
-#if HWY_TARGET == HWY_SCALAR
-  for (int i = 0; i < 4; ++i) {
-    for (int j = 0; j < 4; ++j) to[j * to_row + i] = from[i * from_row + j];
+#if HWY_TARGET != HWY_SCALAR
+// Parts of four numbers, `stride` apart, as one vector.
+template <class D>
+HWY_INLINE hn::Vec<D> load_parts(D d, const float* from, std::int64_t stride) {
+  if constexpr (hn::MaxLanes(D()) <= 4) {
+    return hn::LoadU(d, from);
+  } else {
+    const hn::Half<D> half;
+    constexpr std::int64_t kParts = hn::MaxLanes(D()) / 8;
+    return hn::Combine(d, load_parts(half, from + kParts * stride, stride), load_parts(half, from, stride));
   }
+}
+#endif
+
+// As many rows as a vector has lanes, four columns of them. A part of a vector holds the columns of one row, then the rows of
+// one column.
+template <class D>
+HWY_INLINE void transpose_columns(D d, const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int j = 0; j < 4; ++j) to[j * to_row] = from[j];
 #else
-  const hn::FixedTag<float, 4> d;
-  const hn::FixedTag<double, 2> pairs;
-  const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + from_row), c = hn::LoadU(d, from + 2 * from_row),
-             e = hn::LoadU(d, from + 3 * from_row);
+  const hn::Repartition<double, D> pairs;
+  const auto a = load_parts(d, from, 4 * from_row), b = load_parts(d, from + from_row, 4 * from_row),
+             c = load_parts(d, from + 2 * from_row, 4 * from_row), e = load_parts(d, from + 3 * from_row, 4 * from_row);
   const auto ab = hn::BitCast(pairs, hn::InterleaveLower(d, a, b)), ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b)),
              ce = hn::BitCast(pairs, hn::InterleaveLower(d, c, e)), ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
   hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab, ce)), d, to);
@@ -232,30 +247,38 @@ HWY_INLINE void transpose_square(const float* from, std::int64_t from_row, float
 #endif
 }
 
-}  // namespace
-
-// Cache line by cache line: 16 columns of all rows, four rows at a time.
-void transpose_here(const TransposedCopy& t) {
-  constexpr std::int64_t kSquare = 4, kStep = kLine / static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t whole_rows = t.rows / kSquare * kSquare;
-  const auto element = [&](std::int64_t i, std::int64_t j) { t.to[j * t.to_row + i] = t.from[i * t.from_row + j]; };
+// The rows of `t` from `row` on, as many at a time as `d` has lanes; returns the first row that is left. Cache line by cache
+// line: 16 columns of all rows.
+template <class D>
+std::int64_t transpose_rows(D d, const TransposedCopy& t, std::int64_t row) {
+  constexpr std::int64_t kRows = hn::MaxLanes(D()), kColumns = 4, kStep = kLine / static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t end_row = row + (t.rows - row) / kRows * kRows;
+  if (end_row == row) return row;
   for (std::int64_t begin = 0; begin < t.columns; begin += kStep) {
-    const std::int64_t end = std::min(t.columns, begin + kStep), whole = begin + (end - begin) / kSquare * kSquare;
-    for (std::int64_t i = 0; i < whole_rows; i += kSquare) {
-      for (std::int64_t j = begin; j < whole; j += kSquare) {
-        transpose_square(t.from + i * t.from_row + j, t.from_row, t.to + j * t.to_row + i, t.to_row);
+    const std::int64_t end = std::min(t.columns, begin + kStep), whole = begin + (end - begin) / kColumns * kColumns;
+    for (std::int64_t i = row; i < end_row; i += kRows) {
+      for (std::int64_t j = begin; j < whole; j += kColumns) {
+        transpose_columns(d, t.from + i * t.from_row + j, t.from_row, t.to + j * t.to_row + i, t.to_row);
       }
       for (std::int64_t j = whole; j < end; ++j) {
-        for (std::int64_t r = i; r < i + kSquare; ++r) element(r, j);
+        for (std::int64_t r = i; r < i + kRows; ++r) t.to[j * t.to_row + r] = t.from[r * t.from_row + j];
       }
     }
-    for (std::int64_t i = whole_rows; i < t.rows; ++i) {
-      for (std::int64_t j = begin; j < end; ++j) element(i, j);
-    }
+  }
+  return end_row;
+}
+
+}  // namespace
+
+void transpose_here(const TransposedCopy& t) {
+  std::int64_t row = transpose_rows(Floats(), t, 0);
+  row = transpose_rows(hn::CappedTag<float, 4>(), t, row);
+  for (; row < t.rows; ++row) {
+    for (std::int64_t j = 0; j < t.columns; ++j) t.to[j * t.to_row + row] = t.from[row * t.from_row + j];
   }
 }
 
-bool has_many_registers() { return kManyRegisters; }
+bool has_many_registers_here() { return kManyRegisters; }
 
 void multiply_float32_panels(const PanelTask<float>& task) { multiply(task); }
 void multiply_bfloat16_panels(const PanelTask<std::uint16_t>& task) { multiply(task); }
@@ -275,12 +298,12 @@ namespace graphrun {
 HWY_EXPORT(multiply_float32_panels);
 HWY_EXPORT(multiply_bfloat16_panels);
 HWY_EXPORT(most_panels);
-HWY_EXPORT(has_many_registers);
+HWY_EXPORT(has_many_registers_here);
 HWY_EXPORT(transpose_here);
 
 void multiply_panels(const PanelTask<float>& task) { HWY_DYNAMIC_DISPATCH(multiply_float32_panels)(task); }
 void multiply_panels(const PanelTask<std::uint16_t>& task) { HWY_DYNAMIC_DISPATCH(multiply_bfloat16_panels)(task); }
-bool panels_beat_library() { return HWY_DYNAMIC_DISPATCH(has_many_registers)(); }
+bool has_many_registers() { return HWY_DYNAMIC_DISPATCH(has_many_registers_here)(); }
 void copy_transposed(const TransposedCopy& copy) { HWY_DYNAMIC_DISPATCH(transpose_here)(copy); }
 std::int64_t panels_at_once(std::int64_t count, std::int64_t width) { return HWY_DYNAMIC_DISPATCH(most_panels)(count, width); }
 

@@ -27,7 +27,7 @@ constexpr std::int64_t kLanes = hn::MaxLanes(Tag<T>());
 constexpr std::size_t kSums = kLanes<float> >= 16 ? 24 : 12;  // registers that hold sums, of 32 or 16
 constexpr std::size_t kVectors = 3;                           // of a tile's columns
 // The most rows and terms that are multiplied before the next ones: more would fall out of the cache.
-constexpr std::int64_t kRows = 192, kTerms = 128;
+constexpr std::int64_t kRows = 192, kTerms = 256;
 // The terms of a tile of B should lie in so few bytes that a core knows the addresses of their pages.
 constexpr std::int64_t kBytesOfTerms = 256 << 10, kFewestTerms = 64;
 constexpr std::size_t most_rows(std::size_t vectors) { return std::min<std::size_t>(kSums / vectors, 12); }

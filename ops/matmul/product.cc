@@ -1,28 +1,14 @@
 #include "ops/matmul/product.h"
 
-#include <dnnl.h>
-
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <string>
 
 #include "ops/matmul/blocked.h"
-#include "runtime/base/processor.h"
-#include "runtime/base/status.h"
 #include "runtime/threads/threads.h"
 
 namespace graphrun {
 namespace {
-
-enum class ProductCode : std::uint8_t { kPlain, kBlocked, kLibrary };
-
-// oneDNN is slower than the plain kernel where its setup costs more than the product, and for outer products with few terms.
-ProductCode code_for(const MatrixProduct& p) {
-  if (p.operations() <= 16384 || p.k <= 32) return ProductCode::kPlain;
-  if (blocks_pay(p)) return ProductCode::kBlocked;
-  return may_write_code() ? ProductCode::kLibrary : ProductCode::kPlain;
-}
 
 std::int64_t blocks_for(double operations) {
   if (operations < 2e6) return 1;
@@ -44,7 +30,7 @@ std::int64_t rows_at_least(const MatrixProduct& product) {
 }  // namespace
 
 ProductGrid::ProductGrid(const MatrixProduct& product, std::int64_t together) {
-  if (code_for(product) == ProductCode::kBlocked) {
+  if (blocks_pay(product)) {
     // The same number of blocks for each thread, as tall as possible, since each block of rows packs the right factor.
     const std::int64_t all = threads(), wanted = all / std::gcd(all, together);
     columns = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(product.n / kFewestOfBlock, 1));
@@ -82,25 +68,12 @@ BlockRunner::BlockRunner(std::int64_t count, std::size_t scratch)
     : count_(count), lanes_(scratch > 0 ? std::min<std::int64_t>(threads(), count) : count), scratch_(scratch) {}
 
 std::size_t scratch_of_block(const MatrixProduct& product, DType dtype) {
-  return dtype == DType::kFloat32 && code_for(product) == ProductCode::kBlocked ? block_scratch(product) : 0;
+  return dtype == DType::kFloat32 && blocks_pay(product) ? block_scratch(product) : 0;
 }
 
 void multiply(const MatrixProduct& p, const ProductBlock& at, const float* a, const float* b, float* c, void* scratch) {
-  const ProductCode code = code_for(p);
-  if (code == ProductCode::kPlain) return multiply_plainly(p, at, a, b, c);
-  if (code == ProductCode::kBlocked) return multiply_blocked(p, at, a, b, c, scratch);
-  // oneDNN divides a product among OpenMP's threads itself, for some shapes along k too, which would make sums depend on the
-  // number of threads. So each block is computed by one thread.
-  const SingleThread alone;
-  const float* a_block = a + (p.transpose_a ? at.row : at.row * p.a_row());
-  const float* b_block = b + (p.transpose_b ? at.column * p.b_row() : at.column);
-  const dnnl_status_t status =
-      dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', at.rows, at.columns, p.k, 1.f, a_block, p.a_row(),
-                 b_block, p.b_row(), p.accumulate ? 1.f : 0.f, c + at.row * p.n + at.column, p.n);
-  if (status == dnnl_out_of_memory) {
-    throw UserError(ExitCode::kNoRoom, "E0503 out-of-memory", "no memory for a matrix product's scratch space");
-  }
-  GRAPHRUN_CHECK(status == dnnl_success, "dnnl_sgemm: status " + std::to_string(status));
+  if (blocks_pay(p)) return multiply_blocked(p, at, a, b, c, scratch);
+  multiply_plainly(p, at, a, b, c);
 }
 
 void multiply(const MatrixProduct& p, const ProductBlock& at, const double* a, const double* b, double* c, void*) {

@@ -27,9 +27,8 @@ struct ProductBlock {
   std::int64_t row = 0, rows = 0, column = 0, columns = 0;
 };
 
-// How a product is divided: a grid of blocks of the result. An element's value does not depend on the number of threads: where
-// oneDNN computes the blocks, the grid depends on the sizes alone; elsewhere (ops/matmul/blocked.h, plain.cc), the value does
-// not depend on the grid.
+// How a product is divided: a grid of blocks of the result. An element's value does not depend on the grid, so it does not
+// depend on the number of threads either.
 struct ProductGrid {
   std::int64_t rows = 1, columns = 1;
 
@@ -74,8 +73,8 @@ void BlockRunner::run(void* workspace, double operations_each, Fn&& fn) const {
              });
 }
 
-// Computes one block on the calling thread. float: in panels (ops/matmul/blocked.h) where that pays, otherwise with oneDNN, or
-// with the plain kernel if the product is tiny. `scratch`: scratch_of_block bytes.
+// Computes one block on the calling thread: in panels (ops/matmul/blocked.h) if it is float and that pays, otherwise with the
+// plain kernel. `scratch`: scratch_of_block bytes.
 void multiply(const MatrixProduct& product, const ProductBlock& block, const float* a, const float* b, float* c, void* scratch);
 void multiply(const MatrixProduct& product, const ProductBlock& block, const double* a, const double* b, double* c,
               void* scratch);

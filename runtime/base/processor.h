@@ -6,8 +6,8 @@
 namespace graphrun {
 
 // Whether a program may write machine code and run it. It may not where the system forbids memory to be both written and
-// executed: under systemd's MemoryDenyWriteExecute, or under SELinux without execmem. oneDNN and asmjit need it;
-// without it matrix products and pointwise ops use precompiled kernels. Tried once.
+// executed: under systemd's MemoryDenyWriteExecute, or under SELinux without execmem. asmjit needs it; without it
+// pointwise ops use precompiled kernels. Tried once.
 bool may_write_code();
 
 // Whether the processor multiplies pairs of bfloat16 and accumulates in float32 (x86's AVX512_BF16). On Zen 4 that has twice

@@ -1,4 +1,4 @@
-// The one thread pool: OpenMP's, which oneDNN uses too.
+// The one thread pool: OpenMP's.
 #pragma once
 
 #include <omp.h>

@@ -39,7 +39,7 @@ Tensor plus(const Tensor& a, const Tensor& b) {
 struct Size {
   std::int64_t rows, k, n;
 };
-// Zero, one, few and many of each: the plain kernel's products and oneDNN's, one block and several.
+// Zero, one, few and many of each: the plain kernel's products and those in panels, one block and several.
 const std::vector<Size> kSizes = {{0, 3, 4}, {1, 1, 1}, {2, 0, 3}, {5, 7, 9}, {33, 40, 50}, {130, 260, 200}};
 
 TEST(Merged, ManyGivesEachProduct) {

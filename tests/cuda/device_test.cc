@@ -133,7 +133,8 @@ TEST_F(CudaDevice, PutsVariablesInMemoryOfOthers) {
   for (float& x : set.span<float>()) x = 0.5f;
   here.variables->set("U", set.clone()), there.variables->set("U", set.clone());
   here.step(), there.step();  // it lies elsewhere now
-  for (const float x : in_place().span<float>()) ASSERT_EQ(x, 0.0f);
+  const Tensor zeros = in_place();
+  for (const float x : zeros.span<float>()) ASSERT_EQ(x, 0.0f);
   expect_near(there.variables->at("U"), here.variables->at("U"));
 }
 

@@ -1,6 +1,7 @@
 // Pictures of alignments: a row for each word, a column for each unit of the input; greater weights are darker.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

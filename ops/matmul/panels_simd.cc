@@ -214,7 +214,12 @@ void multiply(const PanelTask<T>& task) {
   task.width == kColumnStep ? multiply_width<kColumnStep>(task) : multiply_width<2 * kColumnStep>(task);
 }
 
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET == HWY_SCALAR
+template <class D>
+HWY_INLINE void transpose_columns(D, const float* from, std::int64_t, float* to, std::int64_t to_row) {
+  for (int j = 0; j < 4; ++j) to[j * to_row] = from[j];
+}
+#else
 // Parts of four numbers, `stride` apart, as one vector.
 template <class D>
 HWY_INLINE hn::Vec<D> load_parts(D d, const float* from, std::int64_t stride) {
@@ -226,15 +231,11 @@ HWY_INLINE hn::Vec<D> load_parts(D d, const float* from, std::int64_t stride) {
     return hn::Combine(d, load_parts(half, from + kParts * stride, stride), load_parts(half, from, stride));
   }
 }
-#endif
 
 // As many rows as a vector has lanes, four columns of them. A part of a vector holds the columns of one row, then the rows of
 // one column.
 template <class D>
 HWY_INLINE void transpose_columns(D d, const float* from, std::int64_t from_row, float* to, std::int64_t to_row) {
-#if HWY_TARGET == HWY_SCALAR
-  for (int j = 0; j < 4; ++j) to[j * to_row] = from[j];
-#else
   const hn::Repartition<double, D> pairs;
   const auto a = load_parts(d, from, 4 * from_row), b = load_parts(d, from + from_row, 4 * from_row),
              c = load_parts(d, from + 2 * from_row, 4 * from_row), e = load_parts(d, from + 3 * from_row, 4 * from_row);
@@ -244,8 +245,8 @@ HWY_INLINE void transpose_columns(D d, const float* from, std::int64_t from_row,
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab, ce)), d, to + to_row);
   hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ce_high)), d, to + 2 * to_row);
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high)), d, to + 3 * to_row);
-#endif
 }
+#endif
 
 // The rows of `t` from `row` on, as many at a time as `d` has lanes; returns the first row that is left. Cache line by cache
 // line: 16 columns of all rows.

@@ -38,8 +38,7 @@ ExitCode run_shortlist(const Arguments& arguments) {
   if (best < 1) throw UsageError("--best takes a number from 1");
   const Model model = open_model(option<std::string>(*options, "MODEL"), option<std::vector<std::string>>(*options, "set"));
   const Network& network = model.network;
-  const auto name = option<std::string>(*options, "mode");
-  const InferSpec& mode = infer_block(network.job, name);
+  const InferSpec& mode = infer_block(network.job, option<std::string>(*options, "mode"));
   const std::string& source = alignment_of(mode).field;
   const Device& device = parse_device(option<std::string>(*options, "device"));
   std::vector<std::string> files = option<std::vector<std::string>>(*options, "data");

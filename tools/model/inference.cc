@@ -29,7 +29,7 @@ const std::string kWritten = "infer.from";  // the output that is turned into te
 
 const InferSpec* find_mode(const LoadedJob& job, const InferOptions& options) {
   if (options.mode.empty() && job.infer.empty() && !options.fetches.empty()) return nullptr;
-  return &infer_block(job, options.mode, {"help: --fetch NAME --fetch-out FILE writes tensors"});
+  return &infer_block(job, options.mode, "help: --fetch NAME --fetch-out FILE writes tensors");
 }
 
 // Rejects values that cannot be turned into lines: see record_texts. `axes`: those of an example.
@@ -228,11 +228,12 @@ class NumberAnswerer : public Answerer {
 
 }  // namespace
 
-const InferSpec& infer_block(const LoadedJob& job, std::string_view name, std::vector<std::string> help) {
+const InferSpec& infer_block(const LoadedJob& job, std::string_view name, std::string_view help) {
   if (const InferSpec* mode = job.infer_named(name)) return *mode;
   if (name.empty()) {
     throw UserError(ExitCode::kInvalidGraph, "E0424 no-infer",
-                    "the model's job has no infer block, so there is nothing to write", std::move(help));
+                    "the model's job has no infer block, so there is nothing to write",
+                    help.empty() ? std::vector<std::string>() : std::vector{std::string(help)});
   }
   std::string known = "help: infer blocks of this model:";
   for (const InferSpec& mode : job.infer) known += " " + mode.name;

@@ -72,7 +72,7 @@ void check_infer(const ir::Graph& graph, const Network& network);
 
 // The infer block of that name; the first if the name is empty. Throws UserError: (kUsage) E0425 unknown-mode; (kInvalidGraph)
 // E0424 no-infer if the job has none, with `help`.
-const InferSpec& infer_block(const LoadedJob& job, std::string_view name, std::vector<std::string> help = {});
+const InferSpec& infer_block(const LoadedJob& job, std::string_view name, std::string_view help = {});
 // What the block says about alignment. Throws UserError (kUsage, E0429) if it has no `align`.
 const AlignSpec& alignment_of(const InferSpec& mode);
 

@@ -15,7 +15,7 @@ inline bool address_sanitized() { return &__asan_init != nullptr; }
 // Whether nothing is left out to save time: in tests/check_all and tests/cuda/prove.
 inline bool all_tests() { return std::getenv("GRAPHRUN_ALL_TESTS") != nullptr; }
 
-// Whether to leave out what takes AddressSanitizer long and what other cases find too.
+// Whether to leave out what takes long under AddressSanitizer, where other cases run most of the same code.
 inline bool saves_time() { return address_sanitized() && !all_tests(); }
 
 // The first `few`; all of them in all_tests() without AddressSanitizer. For lists whose first entries take the main paths

@@ -31,7 +31,7 @@ struct BlockCopies {
 }  // namespace
 
 bool blocks_pay(const MatrixProduct& p) {
-  if (p.operations() <= 16384 || p.k <= 32 || p.m < kFewestOfBlock || p.n < kMostPanel) return false;
+  if (p.k <= 32 || p.m < kFewestOfBlock || p.n < kMostPanel) return false;
   // A transposed left factor is copied too. That pays if each copied element meets many columns or rows.
   return !p.transpose_a || std::min(p.m, p.n) >= (has_many_registers() ? 4 : 2) * kFewestOfBlock;
 }

@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 
 constexpr std::int64_t kLanes = hn::MaxLanes(Floats());
-constexpr bool kManyRegisters = kLanes >= 16;                 // 32, otherwise 16
+constexpr bool kManyRegisters = kLanes >= 16;                 // uses 32, otherwise 16
 constexpr std::int64_t kMostRows = kManyRegisters ? 8 : 6;    // rows that are multiplied at once
 constexpr std::int64_t kMostSums = kManyRegisters ? 24 : 12;  // registers that hold sums
 constexpr std::int64_t kMostVectors = kMostSums / kMostRows;  // vectors of a panel that are multiplied at once
@@ -254,7 +254,6 @@ template <class D>
 std::int64_t transpose_rows(D d, const TransposedCopy& t, std::int64_t row) {
   constexpr std::int64_t kRows = hn::MaxLanes(D()), kColumns = 4, kStep = kLine / static_cast<std::int64_t>(sizeof(float));
   const std::int64_t end_row = row + (t.rows - row) / kRows * kRows;
-  if (end_row == row) return row;
   for (std::int64_t begin = 0; begin < t.columns; begin += kStep) {
     const std::int64_t end = std::min(t.columns, begin + kStep), whole = begin + (end - begin) / kColumns * kColumns;
     for (std::int64_t i = row; i < end_row; i += kRows) {

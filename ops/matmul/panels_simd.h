@@ -21,7 +21,7 @@ struct PanelTask {
 // core reads faster from several places of memory than from one.
 std::int64_t panels_at_once(std::int64_t count, std::int64_t width);
 
-// Whether the processor has 32 vector registers (AVX-512) instead of 16.
+// Whether multiply_panels uses 32 vector registers (AVX-512) instead of 16.
 bool has_many_registers();
 
 // to[j · to_row + i] = from[i · from_row + j] for i below `rows` and j below `columns`.

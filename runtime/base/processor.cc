@@ -14,7 +14,7 @@ namespace graphrun {
 
 namespace {
 
-// Tries both ways that the libraries use: mapping memory writable and executable, and making written memory executable.
+// Tries both ways to get such memory: mapping memory writable and executable, and making written memory executable.
 bool try_to_write_code() {
   const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const auto map = [&](int protection) { return mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); };

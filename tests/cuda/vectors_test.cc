@@ -16,6 +16,7 @@
 #include "compiler/ir/parser.h"
 #include "runtime/execute/executable.h"
 #include "tests/cuda/device.h"
+#include "tests/sanitized.h"
 
 namespace graphrun {
 namespace {
@@ -134,8 +135,8 @@ TEST_P(VectorsInClusters, GiveWhatTheCpuGives) {
 // One row and more; sizes that packs of four divide, and others; clusters of two and of four; parts with more rows than a block
 // reads at once, and with fewer.
 INSTANTIATE_TEST_SUITE_P(Sizes, VectorsInClusters,
-                         ::testing::ValuesIn(std::vector<VectorSizes>{
-                             {1, 301, 7}, {3, 150, 24}, {1, 130, 41}, {1, 300, 36}, {1, 1100, 20}, {4, 601, 33}}));
+                         ::testing::ValuesIn(tests::few_of<VectorSizes>(
+                             {{1, 301, 7}, {3, 150, 24}, {1, 130, 41}, {1, 300, 36}, {1, 1100, 20}, {4, 601, 33}}, 3)));
 
 class PlainFewRows : public VectorsInClusters {
  protected:

@@ -38,7 +38,7 @@ class LanguageClient {
   nlohmann::json position(const std::string& path, std::size_t offset) const;
   nlohmann::json at(const std::string& path, std::size_t offset) const;  // parameters of a request about a place
   nlohmann::json document(const std::string& path) const;                // parameters of a request about a document
-  // The diagnostics of the current text, without those of the data.
+  // The last diagnostics of the current text: those of the data too if they are known.
   nlohmann::json diagnostics(const std::string& path);
   std::string uri(const std::string& path) const;
   std::string path_of(const std::string& uri) const;  // relative to the folder

@@ -116,7 +116,7 @@ class Server : public Workspace {
     }
     if (uninterrupted([&] { return poll(from.data(), from.size(), wait ? -1 : 0); }) <= 0) return true;
     for (std::size_t k = 0; k < checked.size(); ++k) {
-      if (from[k + 1].revents == 0) continue;
+      if (from[k + 1].fd >= 0 && from[k + 1].revents == 0) continue;  // below 0, the check could not begin
       const std::optional<std::string> result = checks_.at(checked[k]).process->receive();
       if (!result) continue;
       Texts texts = std::move(checks_.at(checked[k]).texts);
@@ -130,6 +130,7 @@ class Server : public Workspace {
       const Json diagnostics = parse_json_or_discard(*result);
       if (!diagnostics.is_array()) {
         results_.erase(checked[k]);
+        published_ = 0;
         continue;
       }
       send_diagnostics(checked[k], diagnostics);
@@ -254,7 +255,8 @@ class Server : public Workspace {
       full_.insert(path_in(parameters));
     } else if (method == "textDocument/didChange") {
       documents_.change(parameters, encoding_);
-      checks_.erase(path_in(parameters));
+      // The result that a check would have replaced may be out of date.
+      if (checks_.erase(path_in(parameters)) != 0) results_.erase(path_in(parameters));
     } else if (method == "textDocument/didSave") {
       documents_.touch();
       full_.insert(path_in(parameters));

@@ -31,9 +31,7 @@ class StopPolicy {
 
 // During its lifetime, the signals are only recorded, except those that end the program; the destructor restores the previous
 // handlers. There may be one at a time, created before the program has other threads: a thread of its own waits for the
-// signals, and threads that start later have them blocked. A handler must never interrupt a computing thread: machine code that
-// a library generates may use the stack pointer for other purposes, and the kernel would write the
-// handler's frame there.
+// signals, and threads that start later have them blocked, so no handler interrupts a computing thread.
 class StopSignals {
  public:
   StopSignals();

@@ -1,4 +1,4 @@
-// Training and inference where memory may not be both written and executed: so no machine code is generated.
+// Training and inference where memory may not be both written and executed, so no machine code is generated.
 #include <gmock/gmock.h>
 
 #include <cmath>
